@@ -17,18 +17,18 @@ from ..regret.layout import layout_from_matrices
 from ..regret.placement import Treeplexes
 from .value_functions import BorderValues
 
-#: Iterations before the gap is computed for the first time in a query that has a tolerance.
+#: Iterations before the first computation of the gap in a query with a tolerance.
 _FIRST_CHECK = 8
-#: By what regrets without discounts are multiplied between two queries, so that those of all queries before do not
-#: outweigh those of the next one; measured on Leduc poker and goofspiel, where 1 was worse than a cold start.
+#: The factor of undiscounted regrets between two queries, so that the regrets of earlier queries do not outweigh the
+#: next one's; measured on Leduc poker and goofspiel, where 1 was worse than a cold start.
 _CARRIED = 0.1
-#: How many answers are kept.
+#: The number of cached answers.
 _KEPT = 1024
 
 
 @dataclass(eq=False)
 class _Rest:
-    """The rest below a border in the arrays of a kernel."""
+    """The rest of the game below a border, in the arrays of a kernel."""
 
     border: LeafStates
     kernel: Kernel
@@ -37,27 +37,27 @@ class _Rest:
 
 
 class CFRValue:
-    """A value function that solves the rest by so many iterations of regret minimisation.
+    """A value function that solves the rest of the game by iterations of regret minimisation.
 
-    All public states of a border are solved at once, on arrays that hold the rest alone. Values are those of best
-    replies to the average strategies: so they are right at ways in along which a player never comes, too, and the sum
-    of range times value over both players is the gap of the average strategies, the error of the query.
+    All public states of a border are solved at once, on arrays that hold only the rest of the game. Values are those of
+    best replies to the average strategies, so they are also correct at entries that a player never reaches. The sum of
+    range times value over both players is the gap of the average strategies, which is the error of the query.
 
     Parameters
     ----------
     iterations : int
-        A query's.
+        The iterations of a query.
     method : str or RegretMethod
         ``cfr+``, ``pcfr+``, ``dcfr`` or ``cfr``.
     warm : bool
-        Whether a query begins with the regrets of the one before, at the same sequences of the game.
+        Whether a query starts with the regrets of the previous query at the same sequences of the game.
     tolerance : float
-        Gap at which a query ends before its iterations are done, payoff units.
+        The gap at which a query ends early, in payoff units.
 
     Attributes
     ----------
     queries, answered, iterations_done : int
-        How often it was asked, how often an answer was at hand, and the iterations of all queries.
+        The numbers of queries and of cached answers, and the iterations of all queries.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class CFRValue:
         self.rule = self.method.local_rule
         self.queries = self.answered = self.iterations_done = 0
         self._rest: _Rest | None = None
-        #: The latest answers at the border that was asked about last, by ranges.
+        #: The latest answers at the last border, by ranges.
         self._answers: OrderedDict[bytes, BorderValues] = OrderedDict()
 
     def __repr__(self) -> str:
@@ -95,15 +95,15 @@ class CFRValue:
 
     @property
     def name(self) -> str:
-        """How tables and messages call it."""
+        """The name in tables and messages."""
         return f"{self.method.name}:iterations={self.iterations}"
 
     def anew(self) -> "CFRValue":
-        """Return the same value function without any memory: what one solve leaves in it is not to change another."""
+        """Return the same value function without memory, so that one solve does not affect another."""
         return CFRValue(self.iterations, self.method, self.warm, self.tolerance)
 
     def query(self, border: LeafStates, ranges: tuple[Floats, Floats]) -> BorderValues:
-        """Return what all ways in of a border are worth; see :class:`ValueFunction`."""
+        """Return the values of all entries of a border; see :class:`ValueFunction`."""
         self.queries += 1
         rest = self._begin(border)
         key = ranges[0].tobytes() + b"|" + ranges[1].tobytes()
@@ -135,7 +135,7 @@ class CFRValue:
         return answer
 
     def _begin(self, border: LeafStates) -> _Rest:
-        """Return the rest, with the regrets of the query before at another border if it is to be warm."""
+        """Return the rest of the game, with the regrets of the previous query at another border if `warm`."""
         rest = self._rest
         if rest is None or rest.border is not border:
             parents, offsets = [each.parents for each in border.rest], [each.offsets for each in border.rest]
@@ -149,7 +149,7 @@ class CFRValue:
 
     @staticmethod
     def _carry(rest: _Rest, border: LeafStates, kernel: Kernel, state: KernelState) -> None:
-        """Take over regrets and behaviour at the sequences that both rests have."""
+        """Copy regrets and behaviour at the sequences that both rests have."""
         for player in (0, 1):
             _, here, there = np.intersect1d(
                 border.sequences[player], rest.border.sequences[player], assume_unique=True, return_indices=True
@@ -162,20 +162,20 @@ class CFRValue:
                 kernel.layout.from_user(player, now, out=array)
 
     def _given(self, rest: _Rest, ranges: tuple[Floats, Floats]) -> PartArrays:
-        """Lay out ranges for the loop, and let the state play its behaviour with them."""
+        """Convert ranges to the loop's arrays, and recompute the state's plans with them."""
         kernel, state, border = rest.kernel, rest.state, rest.border
         layout = kernel.layout
         inflow = np.zeros(layout.size)
         for player, weights in enumerate(ranges):
             treeplex = border.rest[player]
-            # The loop has a weight of one at the empty sequence, by which it counts; no leaf is paid there.
+            # The loop needs a weight of one at the empty sequence; no leaf is paid there.
             firsts = layout.positions[player][treeplex.offsets[: len(weights)]]
             inflow[firsts] = weights - 1.0
             plan = border.plan(player, layout.to_user(player, state.arrays.behaviour), weights)
             plan[0] = 1.0
             layout.from_user(player, plan, out=state.arrays.plan)
         state.arrays.plan_sums[:] = 0.0
-        state.arrays.clock[DONE] = 0  # so that averages weigh the iterations of this query alone
+        state.arrays.clock[DONE] = 0  # so that averages contain only the iterations of this query
         return PartArrays(rest.nothing, rest.nothing, inflow)
 
     def _answer(self, rest: _Rest, ranges: tuple[Floats, Floats]) -> BorderValues:

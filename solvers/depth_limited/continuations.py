@@ -1,4 +1,4 @@
-"""What a game is worth from the depth limit on, if both go on in a way that is given: no rest of the game is solved."""
+"""The value of a game beyond the depth limit under given play, without solving the rest of the game."""
 
 import zlib
 from collections.abc import Hashable, Sequence
@@ -16,20 +16,20 @@ from ..sampling.streamed_play import Answer
 
 @runtime_checkable
 class Continuation(Protocol):
-    """Anything that says what states at a depth limit are worth.
+    """An object that gives the values of states at a depth limit.
 
-    Payoffs of a step are then bilinear in both players' ranges, so that what a range is worth at the limit follows from
+    Payoffs of a step are then bilinear in both players' ranges, so that the value of a range at the limit follows from
     its states.
     """
 
     def worth(self, rules: Rules, path: PublicPath) -> Worth:
-        """Return a function from a state of the rules to what both players are paid from there on, on average.
+        """Return a function from a state of the rules to both players' expected payoffs from there on.
 
         Parameters
         ----------
         rules : Rules
         path : PublicPath
-            To the decision: what is drawn at random is drawn by it, so that equal decisions see equal values.
+            The path to the decision, which seeds random numbers, so that equal decisions get equal values.
         """
         ...
 
@@ -48,15 +48,15 @@ def uniformly(infoset: Hashable, actions: Sequence[Hashable]) -> Sequence[float]
 
 @dataclass(frozen=True)
 class Playouts:
-    """Both go on as given strategies do: the mean of games played out at random, or a formula of the rules.
+    """Continuation by given strategies: the mean of simulated games, or a formula of the rules.
 
     Parameters
     ----------
     answers : pair of callable, optional
-        What players 0 and 1 do, such as those of a blueprint; by default all actions alike. Rules may know the payoffs
-        of such play, by a method ``uniform_payoffs(state)``.
+            The strategies of players 0 and 1, such as those of a blueprint; uniform by default. Rules may know the
+            payoffs of uniform play, by a method ``uniform_payoffs(state)``.
     games : int
-        How many are played from each state; 0 for the exact mean, by a walk over all that may follow.
+        The number of games simulated from each state; 0 for the exact mean, by a walk over all continuations.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Playouts:
         check_whole(self.games, "playouts", UnknownMethodError, "[0, inf)")
 
     def worth(self, rules: Rules, path: PublicPath) -> Worth:
-        """Return the mean of games from a state."""
+        """Return the function from a state to the mean of its games."""
         formula = getattr(rules, "uniform_payoffs", None) if self.answers is None else None
         if formula is not None and formula(rules.initial_state()) is not None:
             return formula  # type: ignore[no-any-return]
@@ -104,7 +104,7 @@ class Playouts:
 
 
 def drawn_actions(rules: Rules, player: int, games: int = 200) -> set[str]:
-    """Return the names of the actions that a player has in games in which all moves are drawn at random.
+    """Return the names of a player's actions in games with random moves.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def drawn_actions(rules: Rules, player: int, games: int = 200) -> set[str]:
 
 
 def _mean_of(rules: Rules, answers: tuple[Answer, Answer]) -> Worth:
-    """Return what both are paid on average from a state on, by a walk over all that may follow."""
+    """Return the function from a state to both expected payoffs, by a walk over all continuations."""
     outcomes = outcomes_of(rules)
 
     def mean(state: Any) -> tuple[float, float]:
@@ -144,7 +144,7 @@ def _mean_of(rules: Rules, answers: tuple[Answer, Answer]) -> Worth:
 
 
 def biased(answer: Answer, preferred: Hashable, times: float = 5.0) -> Answer:
-    """Return a strategy that takes one action so many times as often, and the others as often to each other.
+    """Return a strategy with one action's weight multiplied by a factor, and the others in the same proportions.
 
     Examples
     --------
@@ -166,9 +166,9 @@ def biased(answer: Answer, preferred: Hashable, times: float = 5.0) -> Answer:
 
 @dataclass(frozen=True)
 class CheckDown:
-    """In poker, both check or call to the showdown: the equity of the pot, over all cards to come.
+    """In poker, both players check or call to the showdown: the equity of the pot over all further cards.
 
-    The rules need a method ``betting(state)``, as Kuhn and Leduc poker have it.
+    The rules need a method ``betting(state)``, like those of Kuhn and Leduc poker.
 
     Examples
     --------
@@ -184,7 +184,7 @@ class CheckDown:
     """
 
     def worth(self, rules: Rules, path: PublicPath) -> Worth:
-        """Return the equity at a state, exactly."""
+        """Return the function from a state to its exact equity."""
         offered = getattr(rules, "betting", None)
         if offered is None:
             raise UnsupportedProblemError(

@@ -1,4 +1,4 @@
-"""Games move by move between agents, players who look ahead and strategies, in games that need not be enumerated."""
+"""Games between agents, lookahead players and strategies, move by move, without enumerating the game."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ from .lookahead import LookaheadPlayer, extended
 
 _Outcomes = tuple[list[Hashable], Floats]
 _Player = Callable[[Any, PublicPath], _Outcomes]
-#: Who may take a seat.
+#: The types of players in a seat.
 Taker = Agent | LookaheadPlayer | Strategy | StreamedStrategy | Answer
 
 
@@ -29,38 +29,39 @@ def encounter(
     seed: int = 0,
     progress: Callable[[int, Floats], object] | None = None,
 ) -> Floats:
-    """Play games, move by move, and return what each paid.
+    """Play games, move by move, and return their payoffs.
 
     Parameters
     ----------
     game : Game
-        With rules.
+        A game with rules.
     seats : sequence of Agent, LookaheadPlayer, Strategy, StreamedStrategy or callable
-        Who plays in each seat. Agents decide when they have to. A callable takes the label of an infoset and its
-        actions, and returns probabilities.
+            The player of each seat. Agents decide when they have to. A callable takes the label of an infoset and its
+            actions, and returns probabilities.
     games : int
-        How many, at least 0.
+        The number of games, at least 0.
     seed : int
-        For ``numpy.random.default_rng``. Equal seeds give equal games, and more games begin with those of fewer.
+        The seed for ``numpy.random.default_rng``. Equal seeds give equal games, and more games extend fewer.
     progress : callable, optional
-        Called after each game with the number of games so far, and what that one paid.
+        Called after each game with the number of games so far and its payoffs.
 
     Returns
     -------
     ndarray of float64, shape (games, num_players)
-        What each player was paid in each game, payoff units.
+        Each player's payoff in each game, in payoff units.
 
     Raises
     ------
     InvalidStrategyError
-        If a seat is taken by nobody, by somebody of another game or seat, or a number is not whole or below 0.
+        If a seat has no valid player, or one of another game or seat, or a number is not a whole number of at least 0.
     UnsupportedProblemError
-        If the game has no histories to walk.
+        If the game has no histories.
 
     Notes
     -----
-    Each chance event and each decision takes one uniform number u, and the outcome at which the cumulated probabilities
-    first exceed u. :func:`~treeplex.simulate` draws games of strategies faster, from the distribution of leaves.
+    Each chance event and each decision uses one uniform number u, and takes the outcome at which the cumulative
+    probability first exceeds u. :func:`~treeplex.simulate` draws games of strategies faster, from the distribution of
+    leaves.
 
     Examples
     --------
@@ -87,7 +88,7 @@ def encounter(
     rng = np.random.default_rng(seed)
     paid = np.zeros((games, game.num_players))
     begins = game.rules.initial_state()
-    # The deal at the root is the largest chance event, and the same in every game.
+    # The deal at the root is the largest chance event, with the same outcomes in every game.
     dealt = _outcomes(outcomes_of(game.rules)(begins)) if game.rules.player(begins) == CHANCE else None
     label_of = public_labels(game.rules) if any(isinstance(seat, LookaheadPlayer) for seat in seats) else None
     for number, row in enumerate(paid, 1):
@@ -108,7 +109,7 @@ def _play(
     rng: np.random.Generator,
     label_of: Callable[[Any], Hashable] | None,
 ) -> list[float]:
-    """Play one game, and return what it paid."""
+    """Play one game, and return its payoffs."""
     path: PublicPath = ()
     while True:
         mover = rules.player(state)
@@ -127,14 +128,14 @@ def _play(
 
 
 def _outcomes(weights: Iterable[tuple[Hashable, object]]) -> _Outcomes:
-    """Return outcomes, and their cumulated probabilities."""
+    """Return outcomes, and their cumulative probabilities."""
     named = list(weights)
     cumulated = np.cumsum([float(weight) for _, weight in named])  # type: ignore[arg-type]
     return [name for name, _ in named], cumulated / cumulated[-1]
 
 
 def _player(game: Game, seat: Taker, number: int) -> _Player:
-    """Return what somebody in a seat plays at a state."""
+    """Return the function from a state to the outcomes of the player in a seat."""
     rules = game.rules
     assert rules is not None
     if isinstance(seat, Agent | Strategy):

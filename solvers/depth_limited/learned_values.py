@@ -29,11 +29,11 @@ from ...seqform.interchange.files import read_archive, refusing_damaged, write_a
 from .cfr_value import CFRValue
 from .value_functions import BorderValues
 
-#: The share of examples that errors are measured on, which nothing is learned from.
+#: The fraction of examples that is held out to measure errors.
 _HELD_OUT = 0.2
 #: The regression has products of both players' ranges as features if there are at most this many.
 _PRODUCTS = 1024
-#: Examples in each update of a network, and how many matrices of weights a network has.
+#: The number of examples per update of a network, and of weight matrices of a network.
 _BATCH, _LAYERS = 64, 3
 
 _Pair = tuple[Floats, Floats]  # by seat
@@ -45,18 +45,18 @@ _Arrays = dict[str, Floats]
 class LearnedValue(ABC):
     """A value function learned from solved examples; subclasses differ in the model that they fit.
 
-    For each public state a model is fitted to both normalised ranges; the values of other ranges follow, since values
-    are bilinear in the sizes of the ranges. Both players' values are shifted alike so that they sum to zero, weighted
+    For each public state a model is fitted to both normalised ranges. The values of other ranges follow, because values
+    are bilinear in the sizes of the ranges. Both players' values are shifted equally so that they sum to zero, weighted
     by the ranges. Training needs scikit-learn (``pip install 'treeplex[learning]'``); answering queries does not.
 
     Attributes
     ----------
     mean_error, worst_error : float
-        The mean and the largest absolute error of a way's value in examples that nothing was learned from, both ranges
-        normalised, payoff units with the probability of chance multiplied in.
+            The mean and the largest absolute error of an entry's value on held-out examples, with both ranges
+            normalised, in payoff units multiplied by chance's probability.
     label_error : float
-        The mean error of the examples themselves, in the same units: the gap of what solved them, shared by the
-        public states of a border.
+            The mean error of the examples themselves, in the same units: the gap of their solver, divided among the
+            public states of a border.
     """
 
     name: ClassVar[str]
@@ -96,7 +96,7 @@ class LearnedValue(ABC):
         borders: Sequence[LeafStates] | None = None,
         **options: Any,
     ) -> Self:
-        """Learn the values at the borders of all steps that look so far ahead.
+        """Learn the values at the borders of all steps with a lookahead.
 
         Parameters
         ----------
@@ -104,16 +104,16 @@ class LearnedValue(ABC):
             Two players, zero-sum.
         lookahead : int
         player : int, optional
-            Whose steps; by default both players'.
+            The player of the steps; by default both players.
         examples : int
-            Of each border: random ranges, drawn from Dirichlet distributions from sparse to even, and solved.
+            Examples for each border: random ranges, from sparse to even Dirichlet distributions, with their solutions.
         iterations : int
-            Of CFR+ for each example, which begins with the regrets of the one before.
+            Iterations of CFR+ for each example, starting with the regrets of the previous one.
         seed : int
         borders : sequence of LeafStates, optional
-            Instead of those of the steps.
+            Borders to use instead of those of the steps.
         **options
-            Of the model: ``ridge`` of :class:`LinearValue`; ``hidden``, ``updates`` and ``rate`` of
+            Options of the model: ``ridge`` of :class:`LinearValue`; ``hidden``, ``updates`` and ``rate`` of
             :class:`NetworkValue`.
 
         Raises
@@ -154,12 +154,12 @@ class LearnedValue(ABC):
         return cls(game, parameters, mean, worst, float(np.mean(label_errors)) if label_errors else 0.0)
 
     def query(self, border: LeafStates, ranges: tuple[Floats, Floats]) -> BorderValues:
-        """Return what all ways in of a border are worth; see :class:`ValueFunction`.
+        """Return the values of all entries of a border; see :class:`ValueFunction`.
 
         Raises
         ------
         SolverError
-            If it has not learned a public state of the border.
+            If it was not trained on a public state of the border.
         """
         if border is not self._border:
             self._border, self._groups = border, self._prepared(border)
@@ -209,10 +209,10 @@ class LearnedValue(ABC):
     @classmethod
     @abstractmethod
     def _values(cls, parameters: Mapping[str, Floats], inputs: Floats, sizes: _Sizes) -> Floats:
-        """Return values for inputs of shape (states, examples, ways), with one set of parameters a state."""
+        """Return values for inputs of shape (states, examples, ways), with one set of parameters per state."""
 
     def save(self, path: str | Path) -> None:
-        """Write it to one ``.npz`` file.
+        """Write the value function to one ``.npz`` file.
 
         Raises
         ------
@@ -253,7 +253,7 @@ class LinearValue(LearnedValue):
     def _fit(cls, inputs: Floats, targets: Floats, sizes: _Sizes, rng: Generator, settings: _Settings) -> _Arrays:
         from sklearn.linear_model import Ridge
 
-        # Each range sums to 1, so that a constant is a sum of features already.
+        # Each range sums to 1, so a constant is already a sum of features.
         model = Ridge(alpha=settings["ridge"] * len(inputs), fit_intercept=False)
         return {"weights": model.fit(_features(inputs, sizes), targets).coef_.T}
 
@@ -265,7 +265,7 @@ class LinearValue(LearnedValue):
 class NetworkValue(LearnedValue):
     """Values by a neural network of two hidden layers of rectified units for each public state, trained with Adam.
 
-    :meth:`train` takes ``hidden``, the units of each hidden layer; ``updates``, how often the weights are changed; and
+    :meth:`train` takes ``hidden``, the units of each hidden layer; ``updates``, the number of weight updates; and
     ``rate``, the learning rate.
 
     Examples
@@ -297,7 +297,7 @@ class NetworkValue(LearnedValue):
             n_iter_no_change=settings["updates"],
             random_state=int(rng.integers(2**32)),
         )
-        with warnings.catch_warnings():  # the number of updates ends it, as asked for
+        with warnings.catch_warnings():  # training ends after the requested number of updates
             warnings.simplefilter("ignore", ConvergenceWarning)
             network.fit(inputs, targets / scale)
         weights = {f"weight {layer}": array for layer, array in enumerate(network.coefs_)}
@@ -320,14 +320,14 @@ def load_value(path: str | Path, game: Game) -> LearnedValue:
     ----------
     path : path-like
     game : Game
-        The game that it is for.
+        The game of the value function.
 
     Raises
     ------
     GameFileError
         If the file cannot be read, or does not hold a value function.
     InvalidGameError
-        If it is for another game.
+        If it belongs to another game.
 
     Examples
     --------
@@ -357,19 +357,19 @@ def load_value(path: str | Path, game: Game) -> LearnedValue:
 
 @dataclass(eq=False)
 class _Group:
-    """The public states of a border that have as many ways in as each other."""
+    """The public states of a border with the same numbers of entries."""
 
-    members: Numbers  # among the border's states
+    members: Numbers  # their numbers among the border's states
     ways: tuple[Numbers, Numbers]  # by seat, shape (states, ways of each)
     parameters: _Arrays = field(default_factory=dict)
 
     @property
     def sizes(self) -> _Sizes:
-        """How many ways in each player has."""
+        """The number of entries of each player."""
         return self.ways[0].shape[1], self.ways[1].shape[1]
 
     def take(self, examples: _Pair) -> Floats:
-        """Return arrays over all ways in as one, shape (states, examples, ways of both players)."""
+        """Return arrays over all entries as one array, shape (states, examples, entries of both players)."""
         own, other = (examples[player][:, self.ways[player]] for player in (0, 1))
         return np.concatenate([own, other], axis=2).transpose(1, 0, 2)
 
@@ -398,7 +398,7 @@ def _features(inputs: Floats, sizes: _Sizes) -> Floats:
 
 
 def _balanced(values: Floats, inputs: Floats) -> Floats:
-    """Shift values so that they sum to zero, weighted by the ranges: each player's half of that."""
+    """Shift values so that they sum to zero, weighted by the ranges; each player takes half of the shift."""
     return np.asarray(values - 0.5 * (values * inputs).sum(axis=-1, keepdims=True))
 
 

@@ -27,21 +27,21 @@ _LIMITS = {
 class ProgramStepSolver(StepSolver):
     """One HiGHS instance for the steps of a response.
 
-    Programs of the whole game differ in objective and bounds alone: what was optimal stays feasible, so the primal
-    simplex method goes on from it. A program with another matrix is loaded anew.
+    Programs of the whole game differ only in objective and bounds. The last optimum stays feasible, so the primal
+    simplex method continues from it. A program with another matrix is loaded again.
 
     Parameters
     ----------
     algorithm : {"simplex", "ipm", "ipm-crossover"}
     interruptible : bool
-        Whether Ctrl-C is to end HiGHS itself, which costs small programs a fifth of their time.
+        Whether Ctrl-C ends HiGHS itself, which costs small programs a fifth of their time.
 
     Attributes
     ----------
     iterations : int
-        Of HiGHS, in all programs.
+        HiGHS's iterations in all programs.
     detail : str
-        What HiGHS said last.
+        HiGHS's last status, in words.
     optimum : float
         The optimal value of the last program, as HiGHS reports it.
     """
@@ -59,13 +59,13 @@ class ProgramStepSolver(StepSolver):
 
     @classmethod
     def of(cls, method: DepthLimitedLP, game: Game) -> Self:
-        """Return the solver that a method asks for in a game."""
+        """Return the solver of a method for a game."""
         size = sum(treeplex.num_sequences for treeplex in game.sequence_form.treeplexes)
         algorithm = method.algorithm if method.algorithm != "auto" else "ipm" if size > method.large else "simplex"
         return cls(algorithm, interruptible=size > HiGHS.large)
 
     def solve(self, program: StepProgram, options: Options) -> StepAnswer | None:
-        """Solve a step; ``None`` where HiGHS was stopped, or has no answer (``uncertified``)."""
+        """Solve a step; ``None`` if HiGHS was stopped or has no answer (``uncertified``)."""
         warm = (
             self.algorithm == "simplex"
             and self._loaded is not None
@@ -81,7 +81,7 @@ class ProgramStepSolver(StepSolver):
             self._load(program)
             status = self._run(options)
         if self.algorithm == "ipm" and status not in (highspy.HighsModelStatus.kOptimal, *_LIMITS):
-            # Without crossover it now and then ends far from the optimum, and says that it does not know.
+            # Without crossover it sometimes ends far from the optimum with an unknown status.
             self._solver.clearSolver()
             self._solver.setOptionValue("run_crossover", "on")
             status = self._run(options)
@@ -99,7 +99,7 @@ class ProgramStepSolver(StepSolver):
         )
 
     def said(self, answered: int, steps: int) -> str:
-        """Return what HiGHS said last."""
+        """Return HiGHS's last status, in words."""
         return self.detail
 
     def _run(self, options: Options) -> Any:
@@ -120,7 +120,7 @@ class ProgramStepSolver(StepSolver):
         choose_algorithm(self._solver, self.algorithm)
 
     def _change(self, program: StepProgram) -> None:
-        """Change objective and bounds of the program that is loaded."""
+        """Change the objective and bounds of the loaded program."""
         assert self._program is not None
         costs, (lower, upper), limits = program.costs(), program.bounds(), program.response_limits()
         self._factor = -(float(np.abs(costs).max(initial=0.0)) or 1.0)

@@ -1,4 +1,4 @@
-"""A player of games that nobody enumerates: it walks the rules as far as it looks ahead, and solves that."""
+"""A player for games that are not enumerated: it expands the rules as far as it looks ahead, and solves that tree."""
 
 import math
 from array import array
@@ -41,19 +41,19 @@ from .resolving import StepSolver
 
 @dataclass(frozen=True)
 class LookaheadDecision:
-    """How a player came to one of its decisions.
+    """The record of one of a player's decisions.
 
     Attributes
     ----------
     path : PublicPath
-        To the public state that is decided at.
+        The path to the public state of the decision.
     seconds : float
     leaves : int
-        Of the tree that was solved, those at the depth limit included.
+        The number of histories of the solved tree, including those at the depth limit.
     objective : float
-        What the decision is worth on that tree, payoff units.
+        The objective of the decision on that tree, in payoff units.
     gap : float
-        What a better decision could add to that at most.
+        A bound on the gain in the objective from a better decision.
     """
 
     path: PublicPath
@@ -64,55 +64,55 @@ class LookaheadDecision:
 
 
 class LookaheadPlayer:
-    """A depth-limited response, decided as play goes on, in a game that need not be enumerated.
+    """A depth-limited response that is computed during play, in a game that need not be enumerated.
 
     Each decision solves the tree that :class:`~treeplex.models.depth_limited.cut_off.CutOffRules` describes: from the
-    root along the public states that play has come by, with a given worth of what is beyond the lookahead. Its size
-    is that of the ranges and of the lookahead, not of the game. With p = 1 it is a continual depth-limited best
-    response (CDBR), otherwise a restricted Nash response (CDRNR) by the full gadget along the path.
+    root along the public states of the play so far, with given values of states beyond the lookahead. Its size depends
+    on the ranges and the lookahead, not on the game. With p = 1 it is a continual depth-limited best response (CDBR),
+    otherwise a restricted Nash response (CDRNR) with the full gadget along the path.
 
     Parameters
     ----------
     game : Game or Rules
-        Two players, constant-sum, with the method ``public_state``.
+        Rules of two players, constant-sum, with the method ``public_state``.
     player : int
     model : callable
-        What the opponent does, from the label of an infoset and its actions to probabilities.
+        The opponent's strategy: a function from an infoset's label and actions to probabilities.
     p : float
-        How likely the opponent follows the model, from 0 to 1; it is free otherwise.
+        The probability that the opponent follows the model, from 0 to 1; otherwise it is free.
     lookahead : int
-        How many levels of public states a decision looks beyond its own action, at least 1.
+        The number of levels of public states beyond the decision's own action, at least 1.
     values : sequence of Continuation, optional
-        What states beyond the limit are worth; by default both draw all actions to come at random. Of several the
-        opponent chooses one for each of its private states.
+            The values of states beyond the limit; by default both players play uniformly from there on. Among several
+            continuations the opponent chooses one for each of its private states.
     method : str or Method
         ``cfr+`` or another method of regret minimisation, or ``lp``.
     seconds, tolerance, max_iterations
         As for :class:`~treeplex.Agent`, for each decision.
     threshold : float
-        Actions that the player would come to and take with less than this probability, by its own choices alone, are
-        not played, except the likeliest of an infoset. The rest is scaled to sum to one. So all later trees have
-        at most 1 / threshold of its sequences for each private deal, and one for each public action.
+            Actions with a smaller probability, by the player's own choices alone, are not played, except the most
+            likely one of an infoset; the others are scaled to sum to one. So all later trees have at most 1 / threshold
+            of the player's sequences for each private deal, and one for each public action.
 
     Attributes
     ----------
     decisions : list of LookaheadDecision
-        What has been decided, in the order in which it was.
+        The decisions so far, in order.
 
     Raises
     ------
     UnknownMethodError
-        If there is no such method, or a limit is none.
+        If there is no such method, or a limit is not valid.
     UnsupportedProblemError
-        If the game has no rules, or none of public states, or is not of two players.
+        If the game has no rules or no public states, or does not have two players.
 
     Notes
     -----
-    A step is max over x of p xᵀ M ŷ + (1 − p) min over y of xᵀ M y on the tree that is cut off, with earlier decisions
-    on the path as they were made; the values of the paper's function V are payoffs of M there. The paper's bounds on
-    gain and loss hold up to the errors of these values, which nobody knows, and along paths not even with exact ones:
-    nothing is proven. In games that can be enumerated :meth:`strategy` is the whole strategy, to be certified by best
-    responses. Decisions are kept and do not depend on the order of the questions.
+    A step is max over x of p xᵀ M ŷ + (1 − p) min over y of xᵀ M y on the cut-off tree, with earlier decisions on the
+    path fixed; the values of the paper's function V are payoffs of M there. The paper's bounds on gain and loss hold up
+    to the unknown errors of these values, and along paths not even with exact values, so nothing is proven. In games
+    that can be enumerated, :meth:`strategy` returns the whole strategy, which best responses can certify. Decisions are
+    kept and do not depend on the order of the questions.
 
     D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
     games", 2021 (arXiv:2112.12594), sections 3 and 4. Thresholds: S. Ganzfried, T. Sandholm, K. Waugh, "Strategy
@@ -178,28 +178,28 @@ class LookaheadPlayer:
         self._decided: dict[PublicPath, dict[Hashable, tuple[tuple[Hashable, ...], array[float]]]] = {}
 
     def act(self, infoset: Hashable, path: PublicPath) -> dict[Hashable, float]:
-        """Return with which probability the player takes each action, deciding now if that is needed.
+        """Return the probability of each action of the player, making the decision now if necessary.
 
         Parameters
         ----------
         infoset : hashable
-            Its label, as the rules have it.
+            The infoset's label from the rules.
         path : PublicPath
-            The public states that play has come by.
+            The public states of the play so far.
 
         Returns
         -------
         dict
-            Probabilities by action; empty where the player's own decisions never lead.
+            Probabilities by action; empty if the player's own decisions never lead there.
 
         Raises
         ------
         InvalidStrategyError
             If the player does not move at the end of the path.
         GameTooLargeError
-            If the tree that is solved does not fit in memory.
+            If the tree does not fit in memory.
         SolverError
-            If a linear program had no answer within the limits.
+            If a linear program has no answer within the limits.
         """
         if not path or path[-1][1] != self.player:
             raise InvalidStrategyError(f"player {self.player} does not move after {shown(path, 60)}")
@@ -210,9 +210,9 @@ class LookaheadPlayer:
         return dict(zip(actions, shares, strict=True))
 
     def strategy(self, game: Game) -> Strategy:
-        """Return what the player plays everywhere, in a game that can be enumerated, after deciding what is left.
+        """Make all remaining decisions, and return the player's strategy in a game that can be enumerated.
 
-        It is uniform where its own decisions never lead.
+        It is uniform where the player's own decisions never lead.
         """
         label_of = public_labels(self.rules)
         assert label_of is not None
@@ -237,7 +237,7 @@ class LookaheadPlayer:
         return Strategy(game, self.player, behaviour)
 
     def _decide(self, path: PublicPath) -> None:
-        """Make the decision at the end of a path; those before it have been made."""
+        """Make the decision at the end of a path; earlier decisions must be made."""
         begun = counted_now()
         settled = {
             infoset: {action: share for action, share in zip(*played, strict=True) if share > 0.0}
@@ -247,7 +247,7 @@ class LookaheadPlayer:
         followed: dict[Hashable, Sequence[float]] = {}
 
         def follow(infoset: Hashable, actions: Sequence[Hashable]) -> Sequence[Hashable]:
-            """Return the actions that the model may take: with p = 1 there is nobody who takes others."""
+            """Return the actions that the model may take: with p = 1 no other actions occur."""
             shares = self.model(infoset, tuple(actions))
             followed[infoset] = [share for share in shares if share > 0.0]
             return tuple(action for action, share in zip(actions, shares, strict=True) if share > 0.0)
@@ -268,7 +268,7 @@ class LookaheadPlayer:
         answer, program = self._solved(game, settled, followed)
         own = game.sequence_form.treeplexes[self.player]
         behaviour, reach = own.behaviour(answer.plan), own.reach(answer.plan)
-        # Below a public state all of which was seen, later steps would solve the same again.
+        # Below a public state that was seen completely, later steps would solve the same tree again.
         kept = {
             infoset: node.path
             for infoset, node in cut.nodes.items()
@@ -327,7 +327,7 @@ class LookaheadPlayer:
 
 
 def extended(path: PublicPath, label: Hashable, mover: int) -> PublicPath:
-    """Return a path of public states with the one of the next history, which may be the last one still.
+    """Return a path of public states extended by that of the next history, which may be the same as the last one.
 
     Examples
     --------
@@ -341,7 +341,7 @@ def extended(path: PublicPath, label: Hashable, mover: int) -> PublicPath:
 
 
 def _following(node: PublicNode, path: PublicPath) -> PublicNode | None:
-    """Return the public state at the end of a path if a public state is that one or follows it."""
+    """Return the public state at the end of a path if the given one is that state or follows it."""
     while node.above is not None and node.level >= len(path):
         node = node.above
     return node if node.on_path and node.level == len(path) - 1 else None

@@ -15,30 +15,30 @@ from .value_functions import CallableValue, RememberingValue, ValueFunction
 class DepthLimitedCFR(BasedMethod):
     """Depth-limited steps by regret minimisation above the limit, with a value function below it.
 
-    The other methods for these problems iterate on all that is left of the game at each step, which is the exact value
-    function; here a step looks down to its depth limit alone.
+    Other methods for these problems iterate on the whole rest of the game at each step, which is the exact value
+    function. With this method a step looks only down to its depth limit.
 
     Parameters
     ----------
     base : {"cfr+", "pcfr+", "dcfr", "cfr"}
         How regrets above the limit accumulate.
     value : ValueFunction or callable, optional
-        :class:`~treeplex.solvers.CFRValue` by default, of 500 iterations a query; a learned one
-        (:class:`~treeplex.solvers.LinearValue`, :class:`~treeplex.solvers.NetworkValue`), or a function of a border and
-        both ranges that returns the values of both players' ways in, see
-        :class:`~treeplex.solvers.depth_limited.ValueFunction`.
+            By default :class:`~treeplex.solvers.CFRValue` with 500 iterations per query. Or a learned one
+            (:class:`~treeplex.solvers.LinearValue`, :class:`~treeplex.solvers.NetworkValue`), or a function of a border
+            and both ranges that returns the values of both players' entries, see
+            :class:`~treeplex.solvers.depth_limited.ValueFunction`.
     updates, iterate : str
-        As :class:`RegretMethod`; the iterate is the average or, where the opponent is held to the model above the
-        limit (:class:`~treeplex.CDBR`, or p = 1), the best. With alternating updates an iteration asks twice, or
-        once for the best iterate.
+            As for :class:`RegretMethod`. The iterate is the average or, if the opponent is held to the model above the
+            limit (:class:`~treeplex.CDBR`, or p = 1), the best. An iteration with alternating updates makes two
+            queries, or one for the best iterate.
     averaging : str or float, optional
-        By default that of the base.
+        By default the base's.
 
     Notes
     -----
     D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
-    games", 2021 (arXiv:2112.12594): CFR+ of 1,000 iterations with CFR+ of 500 a query. A step's gap is that of plans in
-    the whole game, and holds whatever the value function answered.
+    games", 2021 (arXiv:2112.12594): CFR+ with 1,000 iterations, and CFR+ with 500 per query. A step's gap is that of
+    plans in the whole game, and holds for any answers of the value function.
 
     Examples
     --------
@@ -57,9 +57,9 @@ class DepthLimitedCFR(BasedMethod):
     averaging: Averaging = dataclasses.field(default=None, kw_only=True)
     iterate: Iterate = dataclasses.field(default="average", kw_only=True)
 
-    #: The one step of ses sees the game to its end.
+    #: The only step of ses reaches the end of the game.
     serves: ClassVar[frozenset[str]] = frozenset({Feature.STEPS})
-    keeps_runs: ClassVar[bool] = False  # a value function may remember what it was asked
+    keeps_runs: ClassVar[bool] = False  # a value function may remember its queries
     default_iterations: ClassVar[int] = 1_000
     backend: ClassVar[str] = "treeplex.solvers.depth_limited.value_steps"
     backend_of_steps: ClassVar[str] = backend
@@ -76,13 +76,13 @@ class DepthLimitedCFR(BasedMethod):
         return f"{self.base} with value {self.value.name}" if self.value is not None else str(self.base)
 
     def fresh_value(self) -> ValueFunction:
-        """Return the value function without a memory of other solves."""
+        """Return the value function without memory of other solves."""
         value: ValueFunction = self.value.anew() if isinstance(self.value, RememberingValue) else self.value
         return value
 
 
 def as_value_function(value: Any) -> ValueFunction:
-    """Return a value function: one as it is, a callable as :class:`CallableValue`, ``None`` as 500 iterations of CFR+.
+    """Return a value function unchanged, a callable as :class:`CallableValue`, and ``None`` as 500 iterations of CFR+.
 
     Raises
     ------

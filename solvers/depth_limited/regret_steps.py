@@ -1,4 +1,4 @@
-"""Depth-limited responses by regret minimisation: each step iterates on the game that it sees."""
+"""Depth-limited responses by regret minimisation: each step iterates on the part of the game that it sees."""
 
 import functools
 from abc import abstractmethod
@@ -51,9 +51,9 @@ class Placed:
 class RegretStepSolver(StepSolver):
     """The compiled loop on the steps of a response.
 
-    A step is a game of two players: one whose behaviour is given at settled infosets, and a reply to which weight comes
-    from the model. In the whole game it is solved on the arrays of the game itself, nothing of which stands twice; the
-    subgames of a gadget are laid out for each step.
+    A step is a two-player game between a player, whose behaviour is fixed at settled infosets, and a reply to which the
+    model adds weight. In the whole game it is solved on the arrays of the game itself, without copies. The subgames of
+    a gadget get new arrays for each step.
 
     Parameters
     ----------
@@ -63,15 +63,15 @@ class RegretStepSolver(StepSolver):
     Attributes
     ----------
     iterations : int
-        In all steps.
+        Iterations in all steps.
     stopped : Status
-        ``CONVERGED`` if every step came within the tolerance, or what stopped one that did not.
+        ``CONVERGED`` if every step met the tolerance; otherwise the status of a step that did not.
 
     Notes
     -----
-    Every step starts from regrets of zero. Those of the previous step have grown with its iterations, and without
-    discounts the next step takes as many iterations again to move away from them: in Leduc poker ``cfr`` was 0.5 chips
-    off after 10,000 iterations a step. With discounts a step still took 1.2 to 4 times as many iterations.
+    Every step starts from zero regrets. Regrets of the previous step have grown with its iterations, and without
+    discounts the next step needs as many iterations again to overcome them: in Leduc poker ``cfr`` had an error of 0.5
+    chips after 10,000 iterations per step. With discounts a step still took 1.2 to 4 times as many iterations.
     """
 
     def __init__(self, method: RegretMethod, view: PlayerView) -> None:
@@ -80,18 +80,18 @@ class RegretStepSolver(StepSolver):
         self.iterations, self.stopped = 0, Status.CONVERGED
 
     def said(self, answered: int, steps: int) -> str:
-        """Return how many iterations there were."""
+        """Return the number of iterations, in words."""
         return f"after {self.iterations} iterations in {answered} of {steps} steps"
 
     def solve(self, program: StepProgram, options: Options) -> StepAnswer:
-        """Solve a step, as far as it gets."""
+        """Solve a step within its limits."""
         if self.method.iterate == "best":
             return self.work_on(BestIterateLoop(self, program), options)
         placed = self.place(program)
         return self.work_on(_StepLoop(self, placed, self.begin(placed)), options)
 
     def work_on(self, work: "AnsweringStepper", options: Options) -> StepAnswer:
-        """Let a stepper work on a step within limits, and keep how it ended."""
+        """Run a stepper on a step within limits, and record its status."""
         found = iterate(work, options)
         self.iterations += found.iterations
         if found.stopped is not Status.CONVERGED:
@@ -99,7 +99,7 @@ class RegretStepSolver(StepSolver):
         return work.answer
 
     def place(self, program: StepProgram) -> Placed:
-        """Return a program on the game's own arrays, or on new ones where it is not the whole game."""
+        """Return a program on the game's own arrays, or on new arrays if it is not the whole game."""
         whole = program.reply is self.view.other
         own = self.view.player if whole else 0
         if whole:
@@ -113,7 +113,7 @@ class RegretStepSolver(StepSolver):
         firsts = layout.positions[own][program.own.offsets[:-1]]
         settled[firsts] = program.settled
         layout.from_user(own, program.own.behaviour(program.plan), out=kept)
-        # The loop has a weight of one at the empty sequence, by which it counts; the reply has none.
+        # The loop needs a weight of one at the empty sequence, which the reply does not have.
         firsts = layout.positions[1 - own][program.reply.offsets[:-1]]
         inflow[firsts] = program.inflow - (program.reply.parents == 0)
         layout.from_user(own, program.linear - program.matrix[:, [0]].toarray().ravel(), out=tilt)
@@ -121,21 +121,21 @@ class RegretStepSolver(StepSolver):
         return Placed(program, kernel, own, PartArrays(settled, kept, inflow), tilt)
 
     def begin(self, placed: Placed) -> KernelState:
-        """Return a state without regrets that plays what is settled."""
+        """Return a state with zero regrets that plays the settled behaviour."""
         state = placed.kernel.initial_state()
         self.play(placed, state)
         return state
 
     @staticmethod
     def play(placed: Placed, state: KernelState, replies: Floats | None = None) -> None:
-        """Let a state play what is settled, and begin its averages anew.
+        """Make a state play the settled behaviour, and restart its averages.
 
         Parameters
         ----------
         placed : Placed
         state : KernelState
         replies : ndarray of float64, shape (num_sequences of the reply,), optional
-            A behaviour of the reply; NaN where it stays as it is.
+            A behaviour of the reply; NaN where it does not change.
         """
         program, layout = placed.program, placed.kernel.layout
         behaviour = program.own.behaviour(layout.to_user(placed.own, state.arrays.behaviour))
@@ -169,7 +169,7 @@ class AnsweringStepper(Stepper):
     ----------
     program : StepProgram
     answer : StepAnswer
-        As of the last check.
+        The answer at the last check.
     """
 
     next_check = FIRST_CHECK
@@ -198,7 +198,7 @@ class _StepLoop(AnsweringStepper):
 
     @property
     def iterations(self) -> int:
-        """In this step."""
+        """Iterations in this step."""
         return self.state.iteration
 
     def step(self, iterations: int) -> None:
@@ -219,17 +219,17 @@ class _StepLoop(AnsweringStepper):
         return self.solver.answer(self.placed, self.state)
 
     def saved(self) -> Saved:
-        """Return where the loop stands."""
+        """Return the state of the loop."""
         return {**self.state.lasting, "due": self.next_check}
 
     def restore(self, saved: Saved) -> None:
-        """Go on from there."""
+        """Restore the state."""
         fill(self.state.lasting, saved)
         self.next_check = int(saved["due"])
 
 
 class UpdatingStepper(AnsweringStepper):
-    """The compiled loop one update after the other: between them it is told what there is to play against.
+    """The compiled loop, one update at a time; between updates it receives the opponent's play.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ class UpdatingStepper(AnsweringStepper):
 
     @property
     def iterations(self) -> int:
-        """In this step."""
+        """Iterations in this step."""
         return self._done
 
     @property
@@ -258,7 +258,7 @@ class UpdatingStepper(AnsweringStepper):
         return layout.to_user(self.placed.own, plan), layout.to_user(self.placed.reply, plan)
 
     def move(self, tilt: Floats, actor: int | None = None) -> None:
-        """Let one of the kernel's players move once, or both, with a tilt."""
+        """Update one or both of the kernel's players once, with a tilt."""
         placed, state, settled, kept = self.placed, self.state, self._settled, self.placed.part.kept
         bases, still = placed.kernel.layout.bases, slice(0, 0)
         if actor is not None:
@@ -278,14 +278,15 @@ class BestIterateLoop(UpdatingStepper):
 
     Notes
     -----
-    What a plan x is worth in the step, f(x) = c · x + min over y of (Mᵀ x + b) · y, is concave, and what x meets at its
-    best reply y is a supergradient. So regrets R after T iterations bound how far the mean of f(x_t) is below the
-    optimum by R / T, and the best x_t is at least as good as the mean. The mean of the replies proves it.
+    The objective of a plan x in the step, f(x) = c · x + min over y of (Mᵀ x + b) · y, is concave, and the payoffs
+    against its best reply y are a supergradient. So regrets R after T iterations bound the distance of the mean of
+    f(x_t) from the optimum by R / T, and the best x_t is at least as good as the mean. The mean of the replies proves
+    it.
     """
 
     def __init__(self, solver: RegretStepSolver, program: StepProgram) -> None:
         super().__init__(solver, program)
-        self.worth = -np.inf  # of the best plan, payoff units
+        self.worth = -np.inf  # objective of the best plan, in payoff units
         self._best, self._replies = program.plan, np.zeros(program.reply.num_sequences)
 
     def step(self, iterations: int) -> None:
@@ -314,31 +315,32 @@ class BestIterateLoop(UpdatingStepper):
 
 
 def best_iterate_bound(program: StepProgram, span: float, iterations: int, seen: Flags | None = None) -> float:
-    """Return what the best current plan of CFR misses of the optimum of a step at most: Δ √A M / √T.
+    """Return the bound Δ √A M / √T on the distance of CFR's best current plan from the optimum of a step.
 
     Parameters
     ----------
     program : StepProgram
         A step in the whole game.
     span : float
-        Δ: the largest payoff of the game less the smallest, payoff units.
+        Δ: the largest payoff of the game minus the smallest, in payoff units.
     iterations : int
         T.
     seen : ndarray of bool, shape (num_infosets of the player,), optional
-        The infosets above the depth limit, if a value function answers below it: then the largest error of a query
-        comes to the bound.
+            The infosets above the depth limit, if a value function answers below it: then add the largest error of a
+            query to the bound.
 
     Returns
     -------
     float
-        Payoff units. M is the number of the player's infosets that are seen and not settled, A the most actions there.
+        Payoff units. M is the number of the player's seen infosets that are not settled, and A the largest number of
+        actions there.
 
     Notes
     -----
     The lemma of section 3 in D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing
     counter-strategies in sequential games", 2021 (arXiv:2112.12594), where the opponent is fixed above the limit. It
-    holds of an opponent who is free there too, if that one replies best, as with ``iterate="best"`` and no value
-    function. For ``cfr`` and ``cfr+``.
+    also holds for an opponent who is free there, if that opponent replies optimally, as with ``iterate="best"`` and no
+    value function. For ``cfr`` and ``cfr+``.
 
     Examples
     --------
@@ -358,7 +360,7 @@ def best_iterate_bound(program: StepProgram, span: float, iterations: int, seen:
 
 @functools.cache
 def compile_loop() -> None:
-    """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
+    """Compile the loop on a tiny game, or load it from its cache, so that this time does not count for a solve."""
     game = load_game("matching_pennies")
     problem = CDBR(game, Strategy.uniform(game, 1), lookahead=1)
     options = Options(tol=0.0, violation=0.0, max_iterations=1, time_limit=0.0)
@@ -367,7 +369,7 @@ def compile_loop() -> None:
 
 
 def check_double(method: RegretMethod, problem: SteppedResponse) -> None:
-    """Refuse other precisions, in which steps are not solved.
+    """Raise an error for precisions other than double, which steps do not support.
 
     Raises
     ------
@@ -381,8 +383,8 @@ def check_double(method: RegretMethod, problem: SteppedResponse) -> None:
 def run(method: RegretMethod, problem: SteppedResponse, options: Options) -> Outcome:
     """Solve a response step by step.
 
-    The tolerance applies to the gap of each step, and so does the limit of iterations. Steps share the time limit; one
-    that stops at a limit decides by its current strategies, and its gap bounds their error.
+    The tolerance and the iteration limit apply to each step. Steps share the time limit. A step that stops at a limit
+    decides by its current strategies, and its gap bounds their error.
     """
     check_double(method, problem)
     compile_loop()

@@ -1,4 +1,4 @@
-"""Responses step by step: one run for all that solves steps, by linear programs or by regret minimisation."""
+"""Responses step by step: the common run of all step solvers, by linear programs or by regret minimisation."""
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
@@ -24,27 +24,27 @@ class StepSolver(ABC):
     Attributes
     ----------
     iterations : int
-        In all steps.
+        Iterations in all steps.
     stopped : Status
-        How the steps ended: what stopped one that was not solved, otherwise success.
+        The status of the steps: that of an unsolved step, otherwise success.
     """
 
     iterations: int = 0
     stopped: Status = Status.CONVERGED
-    #: Whether a step that sees what the step before saw has its answer, however that was found.
+    #: Whether a step that sees the same game as the previous one reuses its answer.
     goes_on: ClassVar[bool] = True
-    #: Whether the steps share the time, and each has the limit of iterations for itself; otherwise they share that.
+    #: Whether the iteration limit applies to each step; otherwise steps share it. They always share the time.
     is_iterative: ClassVar[bool] = True
 
     @abstractmethod
     def solve(self, program: StepProgram, options: Options) -> StepAnswer | None:
-        """Solve the program of a step, as far as it gets within the limits; ``None`` if that is nowhere.
+        """Solve the program of a step within the limits; ``None`` if there is no answer.
 
         Parameters
         ----------
         program : StepProgram
         options : Options
-            The limits of the step, and its tolerance: of its gap, payoff units; 0 for all iterations.
+            The limits of the step, and the tolerance for its gap, in payoff units; 0 for all iterations.
         """
 
     def solve_step(self, steps: ResolvingRun, number: int, program: StepProgram, options: Options) -> StepAnswer | None:
@@ -53,7 +53,7 @@ class StepSolver(ABC):
 
     @abstractmethod
     def said(self, answered: int, steps: int) -> str:
-        """Return what there is to say of the solve, in one line."""
+        """Return a description of the solve, in one line."""
 
     @property
     def kept(self) -> Any:
@@ -69,13 +69,13 @@ def resolve(method: Method, problem: SteppedResponse, options: Options, solver: 
     method : Method
     problem : SteppedResponse
     options : Options
-        The tolerance is of the gap of each step.
+        The tolerance applies to the gap of each step.
     solver : StepSolver
 
     Raises
     ------
     UnknownMethodError
-        If there is a start.
+        If a start is given.
     """
     if options.start is not None:
         raise UnknownMethodError(
@@ -85,7 +85,7 @@ def resolve(method: Method, problem: SteppedResponse, options: Options, solver: 
     equilibrium = equilibrium_of(problem) if problem.needs_equilibrium else None
     steps = problem.start(equilibrium)
     size = sum(treeplex.num_sequences for treeplex in problem.game.sequence_form.treeplexes)
-    # A step that is not solved in the whole game has plans of its subgames alone.
+    # A step that is not solved in the whole game has only plans of its subgames.
     held = len(steps.steps) if steps.whole else min(len(steps.steps), problem.game.public_tree.num_levels)
     Budget().require(16 * held * size, f"the plans of {len(steps.steps):,} steps on {problem.game.spec}")
     begun = counted_now()
@@ -149,7 +149,7 @@ def resolve(method: Method, problem: SteppedResponse, options: Options, solver: 
 
 
 def rest_of(steps: ResolvingRun, answered: int) -> Floats:
-    """Return the plan of steps that were stopped: where nothing is decided, what the last step there would play."""
+    """Return the plan of stopped steps: where nothing is decided, the plan of the last step there."""
     own = steps.view.own
     decided = np.logical_or.reduce([step.decided for step in steps.steps[:answered]])
     kept = np.append(True, np.repeat(decided, own.num_actions))

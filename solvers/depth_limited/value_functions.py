@@ -1,4 +1,4 @@
-"""Value functions: what the rest of a game is worth to both players, given with which ranges they come to it."""
+"""Value functions: the value of the rest of a game to both players, given their ranges."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ class BorderValues:
     Attributes
     ----------
     values : tuple of ndarray of float64, shape (num_ways,)
-        What each way in is worth to its player, counterfactually: chance and the other player's range multiplied in,
-        payoff units. The sum of range times value over both players is 0 for exact values.
+            The counterfactual value of each entry to its player, multiplied by chance and the other player's range, in
+            payoff units. For exact values, the sum of range times value over both players is 0.
     error : float or None
-        How far the value of the rest at these ranges may be off, payoff units; ``None`` where that is not measured.
+        A bound on the error of the value at these ranges, in payoff units; ``None`` if it is not measured.
     behaviours : tuple of ndarray of float64, shape (num_sequences of border.rest,), or None
-        Strategies in the rest that stand behind the values, if there are any.
+        The strategies in the rest of the game behind the values, if there are any.
     """
 
     values: tuple[Floats, Floats]
@@ -33,7 +33,7 @@ class BorderValues:
 
 @runtime_checkable
 class ValueFunction(Protocol):
-    """Anything that answers queries at a border.
+    """An object that answers queries at a border.
 
     Attributes
     ----------
@@ -42,11 +42,11 @@ class ValueFunction(Protocol):
 
     @property
     def name(self) -> str:
-        """How tables and messages call it."""
+        """The name in tables and messages."""
         ...
 
     def query(self, border: LeafStates, ranges: tuple[Floats, Floats]) -> BorderValues:
-        """Return what all ways in of a border are worth.
+        """Return the values of all entries of a border.
 
         Parameters
         ----------
@@ -59,25 +59,25 @@ class ValueFunction(Protocol):
 
 @runtime_checkable
 class RememberingValue(ValueFunction, Protocol):
-    """A value function whose answers depend on what it was asked before."""
+    """A value function whose answers depend on earlier queries."""
 
     def anew(self) -> ValueFunction:
-        """Return the same value function without any memory: what one solve leaves in it is not to change another."""
+        """Return the same value function without memory, so that one solve does not affect another."""
         ...
 
 
 class CallableValue:
-    """A value function of the user's own.
+    """A user's value function.
 
     Parameters
     ----------
     function : callable
-        Takes a :class:`LeafStates` and the two ranges, returns the values of the ways in of player 0 and of player 1.
+        Takes a :class:`LeafStates` and the two ranges; returns the values of the entries of player 0 and of player 1.
     name : str
 
     Examples
     --------
-    A value function that takes it that nothing is left to win:
+    A value function that returns zero for every entry:
 
     >>> import numpy as np
     >>> from treeplex import load_game
@@ -96,12 +96,12 @@ class CallableValue:
         self.function, self.name = function, name
 
     def query(self, border: LeafStates, ranges: tuple[Floats, Floats]) -> BorderValues:
-        """Return what the function answers.
+        """Return the function's answer.
 
         Raises
         ------
         SolverError
-            If that is not one finite number for each way in of both players.
+            If the answer is not one finite number for each entry of both players.
         """
         answer = self.function(border, ranges)
         try:

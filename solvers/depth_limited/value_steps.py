@@ -1,4 +1,4 @@
-"""Solves the programs of steps down to their depth limit, and asks a value function about what is below."""
+"""Solves the programs of steps down to their depth limit, with a value function below."""
 
 from dataclasses import dataclass, replace
 
@@ -40,43 +40,43 @@ class Queries(RunState):
         return self.errors
 
 
-#: Iterations that complete a step whose value function has no strategies, for its certificate.
+#: Iterations that complete a step for its certificate if the value function has no strategies.
 COMPLETION = 1000
 
 
 class ValueStepSolver(RegretStepSolver):
     """Regret minimisation above the depth limit of each step, with a value function below.
 
-    At each update the ranges at the border are what the current strategies make them; the value function says what each
-    way in is worth to both players, and these values count as payoffs of the sequences that lead there. The average of
-    the strategies above the limit decides. Where the value function has strategies of its own, their average together
-    with those above is the plan that proves how good the step is; where it has none, the rest is solved once more
-    below what was found, for the certificate alone.
+    At each update the current strategies determine the ranges at the border. The value function gives the value of each
+    entry to both players, and these values count as payoffs of the sequences that lead there. The average of the
+    strategies above the limit decides. If the value function has its own strategies, their average together with those
+    above is the plan whose gap is proven. Otherwise the rest of the game is solved once more below the result, for the
+    certificate only.
 
     Parameters
     ----------
     method : RegretMethod
-        Above the limit.
+        The method above the limit.
     view : PlayerView
     value : ValueFunction
 
     Attributes
     ----------
     queries : int
-        Of all steps.
+        The queries of all steps.
     errors : list of float
-        For each step, the mean error of its queries, payoff units; NaN where the value function measures none. The gap
-        of a step's averages is at most that plus both regrets above the limit, divided by the iterations.
+            For each step, the mean error of its queries, in payoff units; NaN if the value function does not measure
+            errors. The gap of a step's averages is at most this plus both regrets above the limit, divided by the
+            iterations.
 
     Notes
     -----
-    Let Φ(x, y) be the value of the step at strategies above the limit: it is concave in x and convex in y. The values
-    that come with an error ε are a supergradient and a subgradient of Φ whose linear functions differ by ε at (x, y).
-    So with regrets R_x, R_y above the limit, the averages after T iterations have a gap of at most (R_x + R_y) / T plus
-    the mean of ε.
+    Let Φ(x, y) be the value of the step for strategies above the limit; it is concave in x and convex in y. Values with
+    an error ε are a supergradient and a subgradient of Φ whose linear functions differ by ε at (x, y). So with regrets
+    R_x, R_y above the limit, the averages after T iterations have a gap of at most (R_x + R_y) / T plus the mean of ε.
     """
 
-    goes_on = False  # a later step sees more even where an exact one would not
+    goes_on = False  # a later step sees more even if an exact one would not
 
     def __init__(self, method: RegretMethod, view: PlayerView, value: ValueFunction) -> None:
         super().__init__(method, view)
@@ -90,7 +90,7 @@ class ValueStepSolver(RegretStepSolver):
         return Queries(self.queries, tuple(self.errors))
 
     def said(self, answered: int, steps: int) -> str:
-        """Return how often the value function was asked too, and how far it was off in the step where that was most."""
+        """Return the number of iterations and queries, and the largest mean error of a step, in words."""
         measured = [error for error in self.errors if not np.isnan(error)]
         known = measured and len(measured) == len(self.errors)
         error = f", with an average error of at most {max(measured):.3g}" if known else ""
@@ -101,7 +101,7 @@ class ValueStepSolver(RegretStepSolver):
         return self.solve_to(depth_limit(steps, number, program), program, options)
 
     def solve_to(self, limit: DepthLimit | None, program: StepProgram, options: Options) -> StepAnswer:
-        """Solve a step down to its depth limit, or wholly where it has none; see :meth:`StepSolver.solve`."""
+        """Solve a step down to its depth limit, or completely if it has none; see :meth:`StepSolver.solve`."""
         if limit is None:
             self.errors.append(0.0)
             return self.solve(program, options)
@@ -112,16 +112,16 @@ class ValueStepSolver(RegretStepSolver):
 
 
 class TrunkLoop(UpdatingStepper):
-    """Regret minimisation above the depth limit of one step, one update after the other.
+    """Regret minimisation above the depth limit of one step, one update at a time.
 
-    With ``iterate="best"`` the current plan that earns most by the value function takes the place of the average.
+    With ``iterate="best"``, the best current plan by the value function replaces the average.
 
     Parameters
     ----------
     solver : ValueStepSolver
     program : StepProgram
     limit : DepthLimit
-        The program's.
+        The depth limit of the program.
     """
 
     solver: ValueStepSolver
@@ -131,18 +131,18 @@ class TrunkLoop(UpdatingStepper):
         self.limit = limit
         positions = self.placed.kernel.layout.positions
         sides = ((self.placed.own, program.own, limit.own), (self.placed.reply, program.reply, limit.reply))
-        #: The kernel's positions of the sequences below the limit, where nothing is played.
+        #: The kernel's positions of the sequences below the limit, which are not played.
         self._below = np.concatenate(
             [positions[player][~np.append(True, np.repeat(above, each.num_actions))] for player, each, above in sides]
         )
         self._settled[self._below] = 1.0
         for array in (self.state.arrays.behaviour, self.state.arrays.plan, self.placed.part.kept):
             array[self._below] = 0.0
-        # The averages' sums, in the order of the program; whether all values had strategies behind them.
+        # The sums for the averages, in the order of the program; and whether all values had strategies.
         self._own, self._reply = np.zeros(program.own.num_sequences), np.zeros(program.reply.num_sequences)
         self._proven = True
         self._errors = 0.0
-        #: What the best plan so far earns by the value function, where that one is taken; payoff units.
+        #: The objective of the best plan so far by the value function, if it is used, in payoff units.
         self.worth = -np.inf
         self._takes_best = solver.method.iterate == "best"
         if self._takes_best and program.replying[limit.reply].any():
@@ -153,11 +153,11 @@ class TrunkLoop(UpdatingStepper):
 
     @property
     def mean_error(self) -> float:
-        """The mean error of the values; NaN where they were not measured, or had no strategies behind them."""
+        """The mean error of the values; NaN if errors were not measured, or values had no strategies."""
         return self._errors / self._done if self._proven and self._done else float("nan")
 
     def step(self, iterations: int) -> None:
-        """Ask, and update both players above the limit."""
+        """Query the value function, and update both players above the limit."""
         method = self.solver.method
         for _ in range(iterations):
             self._done += 1
@@ -177,7 +177,7 @@ class TrunkLoop(UpdatingStepper):
         return self.solver.value.query(self.limit.border, self.limit.ranges(self.program, *self.plans))
 
     def _update(self, answer: BorderValues, actor: int | None = None) -> None:
-        """Let one of the kernel's players move once, or both, by the values at the border."""
+        """Update one or both of the kernel's players once, by the values at the border."""
         placed, limit, tilt = self.placed, self.limit, np.array(self.placed.tilt)
         positions = placed.kernel.layout.positions
         np.add.at(tilt, positions[placed.own][limit.own_ways], answer.values[limit.player])
@@ -206,7 +206,7 @@ class TrunkLoop(UpdatingStepper):
             self.worth, self._own = worth, program.own.plan(own)
 
     def current(self) -> StepAnswer:
-        """Return the averages or the best plan, their rest solved where the value function had no strategies for it."""
+        """Return the averages or the best plan, after solving their rest if the value function has no strategies."""
         program = self.program
         own, reply = program.own.behaviour(self._own), program.reply.behaviour(self._reply)
         if self._proven:
@@ -217,7 +217,7 @@ class TrunkLoop(UpdatingStepper):
         return StepAnswer(plan, self._completion(program, np.where(above, reply, np.nan)).reply)
 
     def _completion(self, program: StepProgram, reply: Floats | None) -> StepAnswer:
-        """Solve a program in which the player's plan above the limit is settled, or the reply is, NaN below."""
+        """Solve a program in which the player's plan above the limit is settled, or the reply is (NaN below)."""
         placed = self.solver.place(program)
         state, layout = placed.kernel.initial_state(), placed.kernel.layout
         if reply is not None:

@@ -1,4 +1,4 @@
-"""Optimal commitment by HiGHS's branch and bound, and a linear program for the reply that it ends with."""
+"""Optimal commitment by HiGHS's branch and bound, and a linear program for the resulting reply."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +18,7 @@ from .highs_models import load, run_solver
 if TYPE_CHECKING:
     from ..methods import BranchAndBound
 
-#: By how much a commitment may miss the bound, as a part of the leader's payoffs.
+#: The allowed distance of a commitment from the bound, as a fraction of the leader's payoffs.
 _MISSED = 1e-6
 
 
@@ -29,7 +29,7 @@ class Commitment(RunState):
     Attributes
     ----------
     bound : float
-        No commitment pays the leader more, to HiGHS's tolerances; not recomputed from the strategies.
+        HiGHS's bound on the leader's payoff, within its tolerances; not recomputed from the strategies.
     """
 
     bound: float
@@ -75,7 +75,7 @@ def run(method: "BranchAndBound", problem: Stackelberg, options: Options) -> Out
 
 
 def _committed(problem: Stackelberg, reply: Floats, given: Floats) -> Floats:
-    """Return the best commitment to a reply, by a linear program; the one given if HiGHS finds no optimum of it."""
+    """Return the best commitment for a reply, by a linear program, or the given one if HiGHS finds no optimum."""
     program = problem.reply_program(reply)
     solver = load(program)
     solver.setOptionValue("time_limit", seconds_left())

@@ -1,4 +1,4 @@
-"""Linear programs near their optimum: parts of them, solved for the distance from an approximate answer."""
+"""Parts of linear programs near their optimum, solved for the distance from an approximate answer."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,15 +15,15 @@ from .highs_models import objective_factor, run_solver, silent_solver
 
 Mask = npt.NDArray[np.bool_]
 
-#: A released column that is so far below its bound has crossed it.
+#: A released column that is further below its bound than this has crossed it.
 _CROSSED = 1e-11
-#: After so many runs all columns have their bounds.
+#: The number of runs after which all columns have their bounds again.
 _RUNS = 6
-#: From how many columns on HiGHS is run so that it can be stopped, which takes a little longer.
+#: The number of columns from which HiGHS runs interruptibly, which takes slightly longer.
 _STOPPABLE = 3_000
-#: What is smaller does not make a column independent.
+#: A smaller number does not make a column independent.
 _PIVOT = 1e-4
-#: HiGHS's number for the primal simplex method, which goes on from a basis that is near the optimum but not at it.
+#: HiGHS's number for the primal simplex method, which continues from a basis near the optimum.
 _PRIMAL = 4
 
 
@@ -31,7 +31,8 @@ _PRIMAL = 4
 class StandardProgram:
     """min {c · v : A v ≤ b or A v = b, row by row; v ≥ 0 or free, column by column}.
 
-    Its dual, min {b · λ : −Aᵀ λ ≤ c, λ ≥ 0}, with equations for free columns and free λ for equations, is one too.
+    Its dual, min {b · λ : −Aᵀ λ ≤ c, λ ≥ 0}, with equations for free columns and free λ for equations, has the same
+    form.
 
     Attributes
     ----------
@@ -67,39 +68,39 @@ class StandardProgram:
     def dual(self) -> "StandardProgram":
         """The dual program."""
         found = StandardProgram(self.limits, -self.by_row.T, self.costs, self.equal, self.free)
-        vars(found)["by_row"] = -self.matrix.T  # of the same entries in the same order, so nothing is sorted again
+        vars(found)["by_row"] = -self.matrix.T  # the same entries in the same order need no sorting
         return found
 
     def within(self, columns: Floats, multipliers: Floats) -> tuple[Floats, Floats]:
-        """Return columns and multipliers of rows with those at 0 that are below it and may not be."""
+        """Return columns and multipliers of rows, with invalid negative numbers set to 0."""
         return (
             np.where(self.free, columns, np.maximum(columns, 0.0)),
             np.where(self.equal, multipliers, np.maximum(multipliers, 0.0)),
         )
 
     def slacks(self, columns: Floats) -> Floats:
-        """Return b − A v where rows are inequalities, at least 0."""
+        """Return b − A v for inequalities, at least 0."""
         return np.where(self.equal, 0.0, np.maximum(self.limits - self.matrix @ columns, 0.0))
 
 
 class NearProgram:
-    """A part of a program, solved by the simplex method for the distance of its columns from where they are.
+    """A part of a program, solved by the simplex method for the distance of its columns from their current values.
 
-    A column that is surely off its bound may move freely, and as the simplex method leaves columns alone that are free
-    and not basic, it stays where it is unless it has to move: what an approximate answer plays where the objective does
-    not feel it is kept, and what it guards against with that too. Columns that cross their bound get it back.
+    A column that is surely off its bound may move freely. The simplex method does not move free nonbasic columns unless
+    it has to. So the played part of an approximate answer is kept where the objective does not depend on it, and so is
+    its protection against other replies. Columns that cross their bound get the bound back.
 
     Parameters
     ----------
     program : StandardProgram
     place : ndarray of float64, shape (columns,)
-        Where the columns are.
+        The current values of the columns.
     basic : ndarray of bool, shape (columns,)
-        Those expected to be off their bounds.
+        The columns expected to be off their bounds.
     released : ndarray of bool, shape (columns,)
-        Those of them that may move freely at first.
+        The columns among them that initially may move freely.
     loose : ndarray of bool, shape (rows,)
-        Those expected to have slack.
+        The rows expected to have slack.
 
     Attributes
     ----------
@@ -124,25 +125,25 @@ class NearProgram:
         solver = silent_solver()
         solver.setOptionValue("solver", "simplex")
         solver.setOptionValue("simplex_strategy", _PRIMAL)
-        # Of columns that are nearly dependent, as in flows, some are left out.
+        # Some of several nearly dependent columns, as in flows, are left out.
         solver.setOptionValue("factor_pivot_tolerance", _PIVOT)
-        # Columns and rows that are where they should be would be moved away.
+        # Otherwise columns and rows at their optimal values would be moved away.
         solver.setOptionValue("primal_simplex_bound_perturbation_multiplier", 0.0)
         return solver
 
     def solve(self, columns: Mask, rows: Mask, pivots: int, seconds: float, basis: Any = None) -> Floats | None:
-        """Return v, 0 where columns are left out; ``None`` if none was found.
+        """Return v, with 0 for omitted columns; ``None`` if no solution was found.
 
         Parameters
         ----------
         columns, rows : ndarray of bool
-            Those that the program has from now on, besides those that it has already.
+            The columns and rows to add to the program.
         pivots : int
-            The most steps of the simplex method.
+            The largest number of simplex steps.
         seconds : float
             The time limit.
         basis : highspy.HighsBasis, optional
-            With which the simplex method begins; by default what is expected to be off its bounds.
+            The first basis; by default the columns and rows expected to be off their bounds.
 
         Raises
         ------
@@ -177,7 +178,7 @@ class NearProgram:
         return result
 
     def _extend(self, more_columns: Mask, more_rows: Mask, basis: Any) -> None:
-        """Let the program have more columns and rows."""
+        """Add columns and rows to the program."""
         columns, rows = np.flatnonzero(more_columns), np.flatnonzero(more_rows)
         program, solver = self._program, self._solver
         begins = not len(self._columns)
@@ -206,7 +207,7 @@ class NearProgram:
 
 
 def _basis(columns: Mask, rows: Mask) -> Any:
-    """Return a basis in which some columns and rows are basic: whatever their rank, HiGHS makes one of it."""
+    """Return a basis with the given basic columns and rows; HiGHS repairs it for any rank."""
     basis, status = highspy.HighsBasis(), highspy.HighsBasisStatus
     parts = ((status.kLower, columns), (status.kUpper, rows))
     basis.col_status, basis.row_status = (

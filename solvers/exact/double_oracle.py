@@ -36,22 +36,22 @@ if TYPE_CHECKING:
     from ..methods import DoubleOracle
 
 _run = partial(run_solver, interruptible=True)
-#: How many replies that are quick to find are sought at a time, each against routes that count differently.
+#: The number of quick replies per round, each against differently weighted routes.
 _EMPHASES = 8
-#: How exact best replies are, as a part of the gap between the bounds so far.
+#: The tolerance of best replies, as a fraction of the gap between the bounds so far.
 _COARSE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class RouteMixtures(RunState):
-    """The mixtures of routes that an answer consists of, as ``solution.state``.
+    """The mixtures of routes of an answer, as ``solution.state``.
 
     Attributes
     ----------
     attackers, units : Mixture
-        Routes with their probabilities: of each type of attackers, and joint routes of all units.
+        Routes with their probabilities: for each type of attackers, and joint routes of all units.
     considered : int
-        How many routes and joint routes the last restricted game had.
+        The number of routes and joint routes in the last restricted game.
     """
 
     attackers: Mixture
@@ -60,7 +60,7 @@ class RouteMixtures(RunState):
 
     @property
     def remark(self) -> str:
-        """How many routes are mixed, of how many in the last restricted game."""
+        """The number of mixed routes, and of routes in the last restricted game."""
         routes, joint = len(self.attackers.routes), len(self.units.routes)
         mixed = f"{routes} route{'s' * (routes != 1)} and {joint} joint route{'s' * (joint != 1)}"
         return f"the solution mixes {mixed}, of {self.considered} considered"
@@ -68,13 +68,13 @@ class RouteMixtures(RunState):
 
 @dataclass(eq=False)
 class _Routes:
-    """The routes of one body, or joint routes, in the order in which they were found."""
+    """The routes of one body, or joint routes, in the order of discovery."""
 
     found: list[Whole] = field(default_factory=list)
     _known: set[bytes] = field(default_factory=set)
 
     def add(self, route: Whole) -> bool:
-        """Add a route; whether it is new."""
+        """Add a route; return whether it is new."""
         key = np.asarray(route, dtype=np.int64).tobytes()
         if key in self._known:
             return False
@@ -110,14 +110,14 @@ class _DoubleOracle(Stepper):
                     raise KeyboardInterrupt
                 profile = additive.profile
                 if not problem.forfeits and additive.lower is not None:
-                    least = additive.lower  # who is caught once is met once at least
+                    least = additive.lower  # every caught attacker is met at least once
             x, y = profile.plans
             self.attackers, self.units = taken_apart(problem, 0, x), taken_apart(problem, 1, y)
         for body, route in zip(self.attackers.bodies.tolist(), self.attackers.routes, strict=True):
             self._attackers[body].add(route)
         for route in self.units.routes:
             self._units.add(route)
-        # Before any reply is known: everybody escapes, or is caught.
+        # Trivial bounds before any reply is known: all escape, or all are caught.
         self.upper = sum(
             share * self._meetings.most_earned(body) for body, share in enumerate(self._meetings.shares.tolist())
         )
@@ -134,7 +134,7 @@ class _DoubleOracle(Stepper):
 
     @property
     def considered(self) -> int:
-        """How many routes and joint routes there are."""
+        """The number of routes and joint routes."""
         return sum(len(each.found) for each in (*self._attackers, self._units))
 
     def step(self, iterations: int) -> Checks:
@@ -155,7 +155,7 @@ class _DoubleOracle(Stepper):
         return Checks(np.array(done, dtype=np.int64), np.array(errors), is_met)
 
     def look(self) -> Status | None:
-        """Return whether nothing is left to add, or the time is over."""
+        """Return the final status if there is nothing left to add or the time is over."""
         return self._ended
 
     def check(self) -> float:
@@ -163,11 +163,11 @@ class _DoubleOracle(Stepper):
         return float(max(0.0, self.upper - self.lower) / 2)
 
     def _round(self) -> bool:
-        """Prove bounds, and add the replies that prove them; whether any is new."""
+        """Prove bounds, and add the replies that prove them; return whether any is new."""
         attackers, units, values = self._restricted()
         while self._better(attackers, units, values):
             attackers, units, values = self._restricted()
-        # As long as bounds are far apart, replies near the best do.
+        # While bounds are far apart, nearly best replies are enough.
         gap = max(self._gap, _COARSE * (self.upper - self.lower))
         routes = [best_route(self._meetings, body, units, _run, gap) for body in range(len(values))]
         joint = best_joint_route(self._meetings, attackers, _run, gap)
@@ -180,7 +180,7 @@ class _DoubleOracle(Stepper):
         return self._units.add(joint.route) or any(added) or gap > self._gap
 
     def _better(self, attackers: Mixture, units: Mixture, values: Floats) -> bool:
-        """Add replies that are quick to find, if they gain; whether any of them did."""
+        """Add quick replies if they gain; return whether any did."""
         added, value = False, float(self._meetings.shares @ values)
         for number in range(_EMPHASES):
             for body, each in enumerate(self._attackers):
@@ -193,11 +193,11 @@ class _DoubleOracle(Stepper):
         return added
 
     def _emphasis(self, count: int, number: int) -> Floats | float:
-        """Return how much routes count: all alike first, then at random."""
+        """Return the weights of routes: first uniform, then random."""
         return self._random.exponential(size=count) if number else 1.0
 
     def _restricted(self) -> tuple[Mixture, Mixture, Floats]:
-        """Solve the game between the routes so far; what each type earns in it."""
+        """Solve the game between the current routes; return the mixtures and each type's payoff."""
         joint = routes_matrix(self._units.found, self._sizes[1])
         tables = [
             self._meetings.payoffs(body, routes_matrix(each.found, self._sizes[0]), joint)

@@ -1,4 +1,4 @@
-"""Exact answers from regrets: a restricted program for the distance from their plans to the optimum."""
+"""Exact answers from regret minimisation: restricted programs for the distance from its plans to the optimum."""
 
 import math
 from dataclasses import dataclass, replace
@@ -29,54 +29,54 @@ from .interior import interior_point
 if TYPE_CHECKING:
     from ..methods import Exact
 
-#: What a probability is held against: what an action loses, times this, both in units of the program.
+#: A probability is compared with the loss of an action times this, both in units of the program.
 _RATE = 0.3
-#: Columns and rows are left out if they lose, or have slack, by so many times more than that.
+#: Columns and rows are left out if their loss or slack exceeds that by this factor.
 _MARGIN = 300.0
-#: Those that play more than this times what they lose surely are off their bounds, if they play more than is in doubt.
+#: Actions are surely off their bounds if played more than this times their loss, and more than is uncertain.
 _SURE = 30.0
-#: What is played with no more probability than this is not played.
+#: A smaller probability counts as zero.
 _NOTHING = TOLERANCE * 1e-2
-#: What loses no more than this is a best response, in units of the mean payoff.
+#: An action with a smaller loss, in units of the mean payoff, is a best response.
 _BEST = 1e-9
-#: The next attempt follows when regrets have brought the error down to this share of what it was at the last.
+#: The next attempt follows when the error has fallen to this fraction of that at the last attempt.
 _CLOSER = 0.3
-#: An attempt is given up after so many steps a row, twice as many as the one before, after so many rounds, or so many
-#: times the error; the last one later.
+#: An attempt ends after this many steps per row (twice as many as the previous one), rounds, or times the error; the
+#: last attempt ends later.
 _STEPS, _ROUNDS, _AWAY = 0.08, 4, 100.0
 _LAST_STEPS, _LAST_ROUNDS = 1.0, 20
-#: So many steps are always worth a try, and in the last attempt.
+#: The number of steps that is always allowed, and that of the last attempt.
 _FEW, _MANY = 50, 10_000
-#: An attempt is worth its time where so few actions are played so often although they lose so much.
+#: An attempt is made if this few actions are played this often although they lose this much.
 _UNSETTLED, _DOUBTFUL = 6, 5e-4
-#: The last attempt follows at the last of so many errors, or where so many times the iterations so far do not suffice.
+#: The last attempt follows at the last of these errors, or if this multiple of the iterations is not enough.
 _ERRORS, _PATIENCE, _LEAST = 10, 4, 10_000
-#: Multipliers of constraints may settle slowly: within so many iterations a row and column, or they are not waited for.
+#: Multipliers of constraints may converge slowly: the number of iterations per row and column to wait for them.
 _SLOW = 0.5
-#: Programs of flows are solved whole without regrets by HiGHS's interior point method from so many times the size on up
-#: to which programs of trees are HiGHS's: all without constraints, and under them up to so many times that size.
+#: HiGHS's interior point method solves programs of flows whole, without regrets, from these multiples of the size up to
+#: which HiGHS solves programs of trees: all without constraints, and under constraints up to the second multiple.
 _FLOW, _LIMITED_FLOW = 0.75, 3
-#: How often a whole program is solved for the distance to its optimum, each time from where the last one ended.
+#: The number of times a whole program is solved for the distance to its optimum, each time from the last result.
 _REFINEMENTS = 2
 
 
 @dataclass(frozen=True)
 class Course(RunState):
-    """How an exact answer was found.
+    """The record of how an exact answer was found.
 
     Attributes
     ----------
     way : {"regrets", "polish", "highs", "bracket"}
-        What proved it in the end: regret minimisation alone, the program of what its plans play, the whole program by
-        HiGHS, or nothing.
+            The final proof: by regret minimisation alone, by the program of its played sequences, by HiGHS on the whole
+            program, or none.
     iterations : int
-        Of regret minimisation.
+        The iterations of regret minimisation.
     attempts, rounds, pivots : int
-        How often regrets were polished, how many programs that took, and how many steps of the simplex method.
+        The numbers of attempts, of their programs, and of steps of the simplex method.
     shape, whole : tuple of int
-        Rows and columns of the last program, and of the whole one.
+        The rows and columns of the last program, and of the whole program.
     interior : bool
-        Whether that was solved by an interior point method.
+        Whether an interior point method solved the last program.
     """
 
     way: str
@@ -115,7 +115,7 @@ class Course(RunState):
 
 
 def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
-    """Iterate, polish what was found, and prove it; see :class:`~treeplex.solvers.Exact`."""
+    """Iterate, polish the result, and prove it; see :class:`~treeplex.solvers.Exact`."""
     if options.start is not None:
         return _by_highs(problem, options, Course("highs"))
     begun = counted_now()
@@ -189,7 +189,7 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
                     building = built - begun + whole.build_seconds
                     return replace(whole, seconds=whole.seconds + seconds, build_seconds=building)
                 stopped = whole.stopped
-            except (KeyboardInterrupt, TimeLimitError) as ending:  # what is proven already is not lost for that
+            except (KeyboardInterrupt, TimeLimitError) as ending:  # keep what is already proven
                 late = isinstance(ending, TimeLimitError) or not seconds_left()
                 stopped = Status.TIME_LIMIT if late else Status.INTERRUPTED
     if options.answered is not None:
@@ -217,7 +217,7 @@ def _by_highs(
 
 
 def _takes(saddle: Saddle) -> bool:
-    """Whether a program is one between plans of both players, under hard constraints that are affine, if any."""
+    """Whether a program is between plans of both players, with no constraints other than hard affine ones."""
     plain = bool(saddle.weight) and saddle.floor is None and saddle.view.replies is None
     hard = all(rows.penalty is None for rows in (saddle.own_rows, saddle.other_rows))
     return plain and hard and all(one.function.is_affine for one in saddle.constraints)
@@ -228,7 +228,7 @@ def _is_tree(view: PlayerView) -> bool:
 
 
 def _size(saddle: Saddle) -> int:
-    """Return the rows and columns of a program that is taken, constraints' own variables aside."""
+    """Return the number of rows and columns of such a program, without the constraints' own variables."""
     view = saddle.view
     plans = sum(treeplex.num_sequences + treeplex.num_infosets + 1 for treeplex in (view.own, view.other))
     return plans + len(saddle.constraints) + (0 if view.factored is None else 2 * view.factored.num_factors)
@@ -236,7 +236,7 @@ def _size(saddle: Saddle) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Ground:
-    """A saddle program as a linear program in standard form, and what plans are in it."""
+    """A saddle program as a linear program in standard form, with the conversion of plans."""
 
     saddle: Saddle
     program: LinearProgram
@@ -250,16 +250,16 @@ class _Ground:
 
     @cached_property
     def unit(self) -> float:
-        """Of the objective."""
+        """The unit of the objective."""
         return self.program.objective_unit
 
     @cached_property
     def is_tree(self) -> bool:
-        """Whether both players' plans are those of a tree, and payoffs are a matrix."""
+        """Whether both players' plans form trees, and payoffs are a matrix."""
         return _is_tree(self.saddle.view)
 
     def point(self, answer: Answer) -> tuple[Floats, Floats]:
-        """Return the columns and the multipliers of the rows that an answer and best responses to it are."""
+        """Return the columns and the multipliers of the rows for an answer and best responses to it."""
         saddle, view, program = self.saddle, self.saddle.view, self.program
         own, other = answer.plans[view.player], answer.plans[1 - view.player]
         mine, theirs = saddle.gradients(own, other, answer.multipliers, answer.dual_certificate)
@@ -279,7 +279,7 @@ class _Ground:
         return columns, multipliers
 
     def part(self, own: Mask, other: Mask) -> tuple[Mask, Mask]:
-        """Return the columns and rows that belong to some of the sequences of x and y, and those of constraints."""
+        """Return the columns and rows of some sequences of x and y, and those of constraints."""
         view, columns, rows = self.saddle.view, self.program.columns, self.program.rows
         kept = np.ones(self.program.shape[1], dtype=bool), np.ones(self.program.shape[0], dtype=bool)
         kept[0][columns["plan"]], kept[1][rows["response"]] = own, other
@@ -287,7 +287,7 @@ class _Ground:
         return kept
 
     def read(self, columns: Floats, multipliers: Floats) -> Answer:
-        """Return the answer that columns and multipliers of rows are."""
+        """Return the answer from columns and multipliers of rows."""
         changes = multipliers * (self.saddle.sign * self.unit)
         return read_solution(
             self.saddle,
@@ -302,12 +302,12 @@ class _Polish:
     Attributes
     ----------
     is_settled : bool
-        Whether it is clear what is played, or need not be.
+        Whether it is certain which actions are played, or does not matter.
     is_whole : bool
-        Whether nothing is left out of the program, and an interior point method solves it.
+        Whether the program is whole, and an interior point method solves it.
     rounds, pivots : int
     shape : tuple of int
-        Rows and columns of the last program.
+        The rows and columns of the last program.
     """
 
     def __init__(self, ground: _Ground, problem: SaddleProblem, options: Options, near: Answer, is_last: bool) -> None:
@@ -321,14 +321,14 @@ class _Polish:
         ordered = np.partition(np.concatenate([*doubts, np.zeros(_UNSETTLED)]), -1 - _UNSETTLED)
         self._doubt = float(ordered[-1 - _UNSETTLED])
         self.is_settled = self._doubt <= _DOUBTFUL
-        # Where several sequences lead to an infoset, and where multipliers of constraints have not settled.
+        # If several sequences lead to an infoset, or multipliers of constraints have not converged.
         self.is_whole = not ground.is_tree or (bool(ground.saddle.constraints) and is_last and not self.is_settled)
         self.is_settled |= self.is_whole
         self.shape = ground.program.shape
 
     @cached_property
     def _programs(self) -> tuple[NearProgram, NearProgram]:
-        """The part of the program that is solved, and that of its dual."""
+        """The solved part of the program, and of its dual."""
         standard, (columns, multipliers) = self._ground.standard, self._place
         basic, tight = columns > _RATE * self._losses, multipliers > _RATE * self._slacks
         played = columns > np.maximum(self._doubt, _SURE * self._losses)
@@ -343,16 +343,16 @@ class _Polish:
         return 0 if self.is_whole else sum(program.pivots for program in self._programs)
 
     def run(self, error: float, steps: float, seconds: float) -> Attempt:
-        """Solve programs until an answer is proven, or nothing more is found that one lacks.
+        """Solve programs until a solution is proven, or nothing is found to add.
 
-        Unless it is the last attempt, it ends early where that takes long or leads away.
+        Unless it is the last attempt, it ends early if it takes long or moves away from the optimum.
 
         Parameters
         ----------
         error : float
-            Of the answer that is polished.
+            The error of the polished answer.
         steps : float
-            The most steps of the simplex method a row.
+            The largest number of simplex steps per row.
         seconds : float
             The time limit.
         """
@@ -377,7 +377,7 @@ class _Polish:
         return best
 
     def _kept(self) -> tuple[Mask, Mask]:
-        """Return the sequences of x and of y that the first program has."""
+        """Return the sequences of x and of y in the first program."""
         ground, view, (columns, multipliers) = self._ground, self._ground.saddle.view, self._place
         mine, theirs = ground.program.columns["plan"], ground.program.rows["response"]
         own = (columns * _MARGIN > _RATE * self._losses)[mine]
@@ -391,7 +391,7 @@ class _Polish:
         return interior_point(self._ground.standard, self._place, seconds)
 
     def _simplex(self, steps: float, seconds: float) -> tuple[Floats, Floats] | None:
-        """Return columns and multipliers near the answer that is polished, each by the simplex method."""
+        """Return columns and multipliers near the polished answer, each by the simplex method."""
         begun = counted_now()
         columns, rows = self._ground.part(self._own, self._other)
         self.shape = int(rows.sum()), int(columns.sum())
@@ -405,9 +405,9 @@ class _Polish:
         return None if theirs is None else (mine, theirs)
 
     def _judged(self, columns: Floats, multipliers: Floats) -> Attempt:
-        """Return the answer, which plays as before where it does not say how to play, and what it proves."""
+        """Return the answer with its certificate; where it is undefined, it plays as before."""
         found, game = self._ground.read(columns, multipliers), self._problem.game
-        if self.is_whole:  # it says how to play everywhere
+        if self.is_whole:  # the answer is defined everywhere
             return Attempt.of(self._problem, self._options, found, nearest_profile(game, found.plans))
         strategies: list[Strategy] = []
         for player, (treeplex, plan) in enumerate(zip(game.sequence_form.treeplexes, found.plans, strict=True)):
@@ -421,7 +421,7 @@ class _Polish:
         return Attempt.of(self._problem, self._options, answer, profile)
 
     def _priced_in(self, found: Attempt) -> bool:
-        """Take in all best responses to an answer, of all infosets at once; whether there were new ones."""
+        """Add all best responses to an answer, for all infosets at once; return whether there were new ones."""
         ground, view = self._ground, self._ground.saddle.view
         assert found.answer is not None
         columns, multipliers = ground.point(found.answer)
@@ -441,24 +441,24 @@ def _prices(rows: Rows, answer: Answer) -> Floats:
 
 
 def _values(treeplex: Treeplex, payoffs: Floats) -> Floats:
-    """Return what a best response is worth, in all and from each infoset on: the multipliers of E x = e."""
+    """Return the value of a best response, in total and from each infoset on: the multipliers of E x = e."""
     values = sequence_values(treeplex, payoffs)
     return np.append(values[0], infoset_maxima(treeplex, values))
 
 
 def _reached(treeplex: Treeplex, kept: Mask) -> Mask:
-    """Return those of the sequences that others of them lead to."""
+    """Return the given sequences to which other given sequences lead."""
     return treeplex.plan(kept) > 0.0
 
 
 def _touched(treeplex: Treeplex, kept: Mask) -> Mask:
-    """Return the rows of E x = e that are about some of the sequences."""
+    """Return the rows of E x = e that contain some of the sequences."""
     counts = np.bincount(treeplex.sequence_infosets[1:], kept[1:], minlength=treeplex.num_infosets)
     return np.append(True, counts > 0)
 
 
 def _closed(treeplex: Treeplex, kept: Mask, order: Floats) -> Mask:
-    """Return those sequences that others of them lead to, with the first in order where an infoset would have none."""
+    """Return the given sequences to which others lead, adding the first in order if an infoset would have none."""
     kept = kept.copy()
     kept[0] = True
     while True:

@@ -1,4 +1,4 @@
-"""Linear programs that go on from a solution: from its basis, or restricted to what its strategies nearly play."""
+"""Linear programs that start from a solution: from its basis, or restricted to the sequences that it nearly plays."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -26,14 +26,14 @@ from .restriction import Restriction
 if TYPE_CHECKING:
     from ..methods import HiGHS
 
-#: What sequences may lose to be in the first program, relative to the error of the strategies it starts from.
+#: The largest loss of sequences in the first program, relative to the error of the starting strategies.
 _SLACK = 0.25
 
 
 def run_from_strategies(
     method: "HiGHS", problem: SaddleProblem, options: Options, algorithm: str, program: LinearProgram, built: float
 ) -> Outcome:
-    """Solve programs restricted to what strategies play or nearly would, each with what the answer before lacked."""
+    """Solve programs restricted to sequences that strategies nearly play; each adds what the previous answer lacked."""
     begun = counted_now()
     saddle = problem.canonical
     found = _started(method, problem, options)
@@ -51,7 +51,7 @@ def run_from_strategies(
         rounds += 1
         try:
             interrupted = run_solver(solver, interruptible=True)
-        except (KeyboardInterrupt, TimeLimitError):  # HiGHS goes on unseen
+        except (KeyboardInterrupt, TimeLimitError):  # HiGHS continues in the background
             stopped, detail = Status.INTERRUPTED, "HiGHS did not stop on request"
             break
         stopped, detail = Status.INTERRUPTED if interrupted else stopped_by(solver), said(solver)
@@ -63,7 +63,7 @@ def run_from_strategies(
         if attempt.answer is None or stopped in (Status.INFEASIBLE, Status.UNBOUNDED):
             if kept.is_whole:
                 break
-            slack *= 10.0  # constraints need more than was kept
+            slack *= 10.0  # constraints need more sequences
             kept |= _near(saddle, first, slack)
         else:
             more = kept | _near(saddle, attempt.answer, slack)
@@ -93,7 +93,7 @@ def _started(method: "HiGHS", problem: SaddleProblem, options: Options) -> Attem
     InvalidStrategyError
         If it is not a profile of the game.
     UnknownMethodError
-        If the problem's program is not one between plans of both players alone.
+        If the problem's program is not only between plans of both players.
     """
     start: Any = options.start
     profile = starting_profile(start, problem.game)
@@ -109,13 +109,13 @@ def _started(method: "HiGHS", problem: SaddleProblem, options: Options) -> Attem
 
 
 def _near(saddle: Saddle, answer: Answer, slack: float) -> Restriction:
-    """Return what loses little against an answer's plans."""
+    """Return the sequences that lose little against an answer's plans."""
     own, other = answer.plans[saddle.view.player], answer.plans[1 - saddle.view.player]
     return Restriction.near(saddle, own, other, answer.multipliers, answer.dual_certificate, slack)
 
 
 def start_basis(method: "HiGHS", start: Any, algorithm: str, shape: tuple[int, int]) -> Basis:
-    """Return the basis that a solution ended with."""
+    """Return the final basis of a solution."""
     basis = getattr(start, "state", None)
     if algorithm != "simplex":
         raise UnknownMethodError(

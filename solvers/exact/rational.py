@@ -1,4 +1,4 @@
-"""Linear programs solved exactly: HiGHS finds a basis, and rational arithmetic proves it or says what is wrong."""
+"""Linear programs solved exactly: HiGHS finds a basis, and rational arithmetic proves it or computes its error."""
 
 import contextlib
 import math
@@ -28,16 +28,16 @@ from .rational_vertex import Basis, ExactProgram, Point, to_flint, to_float, to_
 if TYPE_CHECKING:
     from ..methods import Rational
 
-#: How often the program is shifted and scaled to what is still wrong with its solution.
+#: The number of times the program is shifted and scaled to the remaining error of its solution.
 ROUNDS = 6
-#: How many steps of the exact simplex method follow at most where they do not find a proof, times the number of rows.
+#: The work limit of the exact simplex method if no proof is found: steps times rows.
 EXACT_WORK = 100_000
-#: From how many columns on HiGHS is run so that it can be stopped, which takes a little longer.
+#: The number of columns from which HiGHS runs interruptibly, which takes slightly longer.
 _LARGE = 1_000
-#: What HiGHS is asked for in feasibility and optimality.
+#: HiGHS's tolerance for feasibility and optimality.
 TOLERANCE = 1e-9
 
-# What is exact already is looked at a little more closely; nothing is magnified beyond what floats can tell apart.
+# The zoom for exact numbers, and the largest zoom, beyond which floats cannot distinguish numbers.
 _LEAST_ZOOM, _LARGEST_ZOOM = 2.0**10, 2.0**40
 
 _LIMITS = {
@@ -100,7 +100,7 @@ def run(method: "Rational", problem: SaddleProblem, options: Options) -> Outcome
 
 
 def refined(program: LinearProgram, seconds: float) -> tuple[Floats, Floats] | Status | None:
-    """Return columns and row multipliers of a program in floats, solved in fractions; ``None`` if they are not found.
+    """Return columns and row multipliers of a program in floats, solved in fractions; ``None`` if none are found.
 
     ``Status.INFEASIBLE`` if a proof shows that none exist.
 
@@ -108,7 +108,7 @@ def refined(program: LinearProgram, seconds: float) -> tuple[Floats, Floats] | S
     ----------
     program : LinearProgram
     seconds : float
-        After which it ends.
+        The time limit.
     """
     solver = _Refinement(RationalProgram.of(program), counted_now() + seconds, 2**31 - 1)
     solver.run()
@@ -124,7 +124,7 @@ def refined(program: LinearProgram, seconds: float) -> tuple[Floats, Floats] | S
 
 
 def optimum(program: RationalProgram, basis: Basis, seconds: float) -> Point | Status | None:
-    """Return the optimum of a program in fractions, from a basis; ``None`` if none is proven in so many seconds.
+    """Return the optimum of a program in fractions, from a basis; ``None`` if none is proven within the time limit.
 
     ``Status.INFEASIBLE`` or ``Status.UNBOUNDED`` if a proof shows that none exists.
     """
@@ -145,7 +145,7 @@ def _read(problem: SaddleProblem, program: RationalProgram, point: Point) -> Ans
 
 
 def _proven(problem: SaddleProblem, answer: Answer) -> ExactAnswer | None:
-    """Return the exact answer if its plans and multipliers prove it once more, without the program."""
+    """Return the exact answer if its plans and multipliers prove it independently of the program."""
     certificate = problem.certify_exact(answer.plans, answer.multipliers, answer.dual_certificate)
     if certificate.gap != 0 or problem.error(certificate) > 0 or certificate.residual > 0:
         return None
@@ -159,18 +159,18 @@ def _floats(numbers: Any) -> Floats:
 
 
 class _Refinement:
-    """Solves a rational program in rounds: in floats, exactly from the basis that was found, and what is left anew.
+    """Solves a rational program in rounds: in floats, then exactly from the basis, then again for the remaining error.
 
     Attributes
     ----------
     point : Point or None
         The best solution so far; optimal if it proves itself.
     basis : Basis or None
-        Of the point; without one where HiGHS ended, or the one to start from.
+        The basis of the point; without a point, HiGHS's final basis or the starting basis.
     stopped : Status
     detail : str
     iterations : int
-        Of the simplex method, in all rounds.
+        The simplex iterations in all rounds.
     """
 
     def __init__(
@@ -238,8 +238,8 @@ class _Refinement:
         self.iterations += simplex.iterations
         self.detail = f"{ending.value}, proven in fractions after {simplex.iterations} exact steps"
         if ending is Ending.STOPPED:
-            # What HiGHS says of a program without solution is as good as in other methods; of what is left of one that
-            # has a solution it is not.
+            # HiGHS's status of the whole program is as reliable as in other methods. Its status of a program for the
+            # remaining error is not.
             self.stopped = Status.TIME_LIMIT if late else Status.UNCERTIFIED if self.point is not None else told
             self.detail = f"{detail}; no proof was found in {simplex.iterations} exact steps"
             return
@@ -258,24 +258,24 @@ class _Refinement:
         return ExactSimplex(self._exact, slack_basis(self._exact))
 
     def _solve(self, point: Point, primal: float, dual: float, basis: Basis | None) -> tuple[Basis, Point] | None:
-        """Solve, in floats, for what a point is away from the optimum.
+        """Solve, in floats, for the distance of a point from the optimum.
 
         Parameters
         ----------
         point : Point
         primal, dual : float
-            What distances to bounds, and costs, are multiplied by: powers of two.
+            The factors of distances to bounds, and of costs: powers of two.
         basis : Basis, optional
-            To start from.
+            The starting basis.
 
         Returns
         -------
         tuple of Basis and Point, or None
-            The basis that HiGHS ends with, and the point moved by its solution; ``None`` if it has none.
+            HiGHS's final basis, and the point moved by its solution; ``None`` if there is none.
         """
         exact = self._exact
         rows, columns = self._row_scales, self._column_scales
-        # Beyond the largest float HiGHS has no answer, and exact arithmetic goes on alone.
+        # Beyond the largest float HiGHS has no answer, and exact arithmetic continues alone.
         with np.errstate(over="ignore", invalid="ignore"):
             program = LinearProgram(
                 objective=_scaled(point.reduced, columns) * dual,
@@ -330,7 +330,7 @@ def _scaled(numbers: Sequence[flint.fmpq], scales: Floats) -> Floats:
 
 
 def _distances(bounds: Sequence[Any], places: Sequence[flint.fmpq], scales: Floats, infinite: float) -> Floats:
-    """Return how far bounds are from where columns or rows are, scaled."""
+    """Return the scaled distances of bounds from columns or rows."""
     return np.array(
         [
             infinite if bound is None else to_float(bound - place) * scale
@@ -356,9 +356,9 @@ def _power_of_two(number: float) -> float:
 
 
 def _scales(matrix: sp.csc_array) -> tuple[Floats, Floats]:
-    """Return powers of two for rows and columns, by which the largest entry of each column, then row, is near one.
+    """Return powers of two for rows and columns that scale the largest entry of each column, then row, to about one.
 
-    None is larger than HiGHS takes, whatever the payoffs.
+    No scaled entry is larger than HiGHS accepts, for any payoffs.
     """
     entries = matrix.tocoo()
     entries.eliminate_zeros()  # fractions below the least float

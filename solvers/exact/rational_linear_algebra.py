@@ -12,10 +12,10 @@ from scipy.sparse.csgraph import connected_components, maximum_bipartite_matchin
 
 from .interruptible import run_apart
 
-#: From this many unknowns on a block is lifted from its solution modulo a prime rather than eliminated.
+#: The number of unknowns from which a block is solved by p-adic lifting instead of elimination.
 _LIFTED = 12
-#: From this many unknowns on a block takes so long that it is solved in a process of its own, since nothing else can
-#: end it: 0.3 s, of which that takes a twentieth.
+#: The number of unknowns from which a block is solved in a separate process, because nothing else can stop it: it takes
+#: 0.3 s, and a process a twentieth of that.
 _APART = 500
 
 
@@ -24,28 +24,28 @@ class SingularMatrixError(ArithmeticError):
 
 
 class SparseSystem:
-    """A square matrix K of integers, ready for solving K x = b and Kᵀ y = c exactly.
+    """A square matrix K of integers, prepared for solving K x = b and Kᵀ y = c exactly.
 
     Parameters
     ----------
     size : int
     rows, columns : ndarray of int64, shape (n,)
-        Where the entries stand, no place twice.
+        The places of the entries, without duplicates.
     values : sequence of flint.fmpz
-        None of them zero.
+        The values, none of them zero.
 
     Raises
     ------
     SingularMatrixError
-        If entries that are not zero stand so that there is no inverse whatever their values.
+        If the positions of the entries exclude an inverse for any values.
 
     Notes
     -----
-    Rows and columns are permuted to block triangular form, with a maximum matching and the strongly connected
-    components of the graph that follows from it (A. Pothen and C.-J. Fan, "Computing the block triangular form of a
-    sparse matrix", ACM Transactions on Mathematical Software 16, 1990), and blocks are solved one after the other.
-    Large blocks are solved by p-adic lifting (J. D. Dixon, "Exact solution of linear equations using p-adic
-    expansions", Numerische Mathematik 40, 1982), in FLINT.
+    Rows and columns are permuted to block triangular form, by a maximum matching and the strongly connected components
+    of the resulting graph (A. Pothen and C.-J. Fan, "Computing the block triangular form of a sparse matrix", ACM
+    Transactions on Mathematical Software 16, 1990), and blocks are solved one after the other. Large blocks are solved
+    by p-adic lifting (J. D. Dixon, "Exact solution of linear equations using p-adic expansions", Numerische Mathematik
+    40, 1982), in FLINT.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def _solve_block(
             elif solution[place]:
                 rest -= value * solution[place]
         rests.append(rest)
-    # In FLINT every row is made whole by its own denominators, which would go into the matrix: one for all instead.
+    # FLINT would multiply every row of the matrix by its own denominators, so use one common denominator.
     common = flint.fmpz(1)
     for rest in rests:
         common = common.lcm(rest.q)
@@ -151,7 +151,7 @@ def _solve_block(
 def _triangular_blocks(
     size: int, rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]
 ) -> list[tuple[list[int], list[int]]]:
-    """Return equations and unknowns of diagonal blocks, each of which holds unknowns of itself and of earlier ones."""
+    """Return equations and unknowns of diagonal blocks; each block contains only its own and earlier unknowns."""
     if not size:
         return []
     pattern = sp.csr_matrix((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(size, size))

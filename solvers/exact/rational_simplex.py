@@ -1,4 +1,4 @@
-"""The simplex method in exact numbers, for the last steps where floats see no difference."""
+"""The simplex method in exact numbers, for the last steps that floats cannot distinguish."""
 
 from collections.abc import Callable
 from enum import Enum
@@ -9,7 +9,7 @@ from .rational_vertex import BASIC, LOWER, UPPER, ZERO, BasicSystem, Basis, Exac
 
 
 class Ending(Enum):
-    """How the simplex method ended."""
+    """The status of the simplex method."""
 
     OPTIMAL = "optimal"
     INFEASIBLE = "infeasible"
@@ -18,13 +18,13 @@ class Ending(Enum):
 
 
 class ExactSimplex:
-    """The simplex method on a program's columns and rows alike: rows are variables M z with bounds.
+    """The simplex method on a program's columns and rows; rows are variables M z with bounds.
 
     Parameters
     ----------
     program : ExactProgram
     basis : Basis
-        To start from; its columns are linearly independent.
+        The starting basis; its columns are linearly independent.
 
     Attributes
     ----------
@@ -37,11 +37,11 @@ class ExactSimplex:
 
     Notes
     -----
-    Bounds that the first basis violates are moved to where its columns and rows are, the primal simplex method makes
-    the basis optimal, bounds are moved back, and the dual simplex method makes it feasible. Steps are chosen by the
-    rule of R. G. Bland, "New finite pivoting rules for the simplex method", Mathematics of Operations Research 2, 1977,
-    after steps that did not change the objective, so that both end; before, by the largest error. Every step solves
-    its systems anew.
+    Bounds that the first basis violates are moved to the current values of its columns and rows. The primal simplex
+    method makes the basis optimal, the bounds are moved back, and the dual simplex method makes it feasible. Steps are
+    chosen by the largest error and, after steps that did not change the objective, by the rule of R. G. Bland, "New
+    finite pivoting rules for the simplex method", Mathematics of Operations Research 2, 1977, so that both methods
+    terminate. Every step solves its systems again.
     """
 
     def __init__(self, program: ExactProgram, basis: Basis) -> None:
@@ -60,12 +60,12 @@ class ExactSimplex:
         return Basis(tuple(self._statuses[: self._count]), tuple(self._statuses[self._count :]))
 
     def run(self, stop: Callable[[], bool]) -> Ending:
-        """Go on to the end.
+        """Run until the end.
 
         Parameters
         ----------
         stop : callable
-            Asked before every iteration whether to stop.
+            Called before every iteration; a true result stops the run.
         """
         lower, upper = self._lower, self._upper
         self._lower, self._upper = list(lower), list(upper)
@@ -82,15 +82,15 @@ class ExactSimplex:
         if ending is Ending.OPTIMAL:
             self._solve()
             return self._dual(stop)
-        # A ray along which the objective falls for ever: from any point, if there is one. Without costs every basis is
-        # dual feasible, so the dual simplex method finds one or proves that there is none.
+        # A ray along which the objective falls forever starts from any feasible point, if there is one. Without costs
+        # every basis is dual feasible, so the dual simplex method finds a point or proves that there is none.
         self._costs = [flint.fmpq(0)] * self._count
         self._solve()
         ending = self._dual(stop)
         return Ending.UNBOUNDED if ending is Ending.OPTIMAL else ending
 
     def _solve(self) -> None:
-        """Compute where all columns and rows are, and their prices: what the objective gains a unit of each."""
+        """Compute all columns and rows, and their prices: the gain of the objective per unit."""
         program = self._program
         self._statuses = [_status(*entry) for entry in zip(self._statuses, self._lower, self._upper, strict=True)]
         self._system = BasicSystem(program, self.basis)
@@ -107,7 +107,7 @@ class ExactSimplex:
         self.iterations += 1
 
     def _movable(self) -> list[tuple[int, int]]:
-        """Return columns and rows that are not basic and may move, with the direction: 1 up, -1 down, 0 either."""
+        """Return nonbasic columns and rows that may move, with their directions: 1 up, -1 down, 0 either."""
         directions = {LOWER: 1, UPPER: -1, ZERO: 0}
         return [
             (variable, directions[status])
@@ -149,7 +149,7 @@ class ExactSimplex:
         return Ending.STOPPED
 
     def _changes(self, entering: int, sign: int) -> Vector:
-        """Return how all columns and rows change if one that is not basic moves by one, the others staying."""
+        """Return the change of all columns and rows if one nonbasic variable moves by one and the others stay."""
         places = [flint.fmpq(0)] * len(self._statuses)
         places[entering] = flint.fmpq(sign)
         columns = self._system.columns(places)
@@ -184,7 +184,7 @@ class ExactSimplex:
         return Ending.STOPPED
 
     def _effects(self, leaving: int) -> Vector:
-        """Return how much one that is basic changes for each unit of those that are not."""
+        """Return the change of a basic variable per unit of each nonbasic one."""
         costs = [flint.fmpq(0)] * self._count
         if leaving < self._count:
             costs[leaving] = flint.fmpq(1)
@@ -197,7 +197,7 @@ class ExactSimplex:
 
 
 def slack_basis(program: ExactProgram) -> Basis:
-    """Return the basis of all rows, which always is one."""
+    """Return the basis of all rows, which is always valid."""
     return Basis((LOWER,) * len(program.costs), (BASIC,) * len(program.row_lower))
 
 

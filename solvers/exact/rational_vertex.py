@@ -1,4 +1,4 @@
-"""Linear programs in exact numbers: the vertex that belongs to a basis, and whether it is optimal."""
+"""Linear programs in exact numbers: the vertex of a basis, and whether it is optimal."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from ...models.programs.rational_program import RationalProgram
 from ...seqform.rationals import Fractions
 from .rational_linear_algebra import SingularMatrixError, SparseSystem
 
-# HiGHS's numbers of statuses.
+# HiGHS's status numbers.
 LOWER, BASIC, UPPER, ZERO = (
     int(status)
     for status in (
@@ -31,7 +31,7 @@ Vector = list[flint.fmpq]
 
 @dataclass(frozen=True)
 class Basis:
-    """Which columns and rows are basic, and at which bound the others are, in HiGHS's numbers."""
+    """The status of each column and row, basic or at a bound, in HiGHS's numbers."""
 
     columns: tuple[int, ...]
     rows: tuple[int, ...]
@@ -39,7 +39,7 @@ class Basis:
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Exact columns z and row multipliers y, with all that follows from them.
+    """Exact columns z and row multipliers y, with derived quantities.
 
     Attributes
     ----------
@@ -48,8 +48,8 @@ class Point:
     multipliers, reduced : list of flint.fmpq
         y, and c − Mᵀ y, of the program that minimises.
     primal_error, dual_error : flint.fmpq
-        The largest violation of a bound by z and M z; the largest multiplier or reduced cost of the wrong sign, or of a
-        bound that is not met with equality. Both are zero exactly where z and y are optimal.
+            The largest violation of a bound by z and M z; and the largest multiplier or reduced cost with a wrong sign,
+            or of a bound that is not met with equality. Both are zero if and only if z and y are optimal.
     """
 
     columns: Vector
@@ -66,7 +66,7 @@ class Point:
 
 
 class ExactProgram:
-    """A rational program in FLINT's numbers, turned round so that it minimises.
+    """A rational program in FLINT's numbers, converted to minimisation.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class ExactProgram:
         self.entries = list(zip(matrix.rows.tolist(), matrix.columns.tolist(), values, strict=True))
 
     def point(self, columns: Vector, multipliers: Vector) -> Point:
-        """Return what follows from columns and row multipliers."""
+        """Return the point for columns and row multipliers."""
         activities, reduced = self.times(columns), self.reduced(self.costs, multipliers)
         primal, dual = flint.fmpq(0), flint.fmpq(0)
         for lower, upper, place, price in (
@@ -95,7 +95,7 @@ class ExactProgram:
                 primal = max(primal, lower - place)
             if upper is not None and place > upper:
                 primal = max(primal, place - upper)
-            # A price is proven by the bound that it presses against.
+            # A price needs a binding bound.
             if price > 0 and (lower is None or place > lower):
                 dual = max(dual, price)
             if price < 0 and (upper is None or place < upper):
@@ -119,7 +119,7 @@ class ExactProgram:
         return reduced
 
     def vertex(self, basis: Basis) -> Point:
-        """Return the point that belongs to a basis: what is not basic is at its bounds, at zero if it has none.
+        """Return the point of a basis: nonbasic variables are at their bounds, or at zero without bounds.
 
         Raises
         ------
@@ -138,9 +138,9 @@ class ExactProgram:
 
 
 class BasicSystem:
-    """The equations that a basis leaves: K, the rows that are not basic by the columns that are.
+    """The equations of a basis: K, the nonbasic rows by the basic columns.
 
-    A row whose slack is basic says nothing of z, and its multiplier is zero. So the system is only as large as the
+    A row with a basic slack does not restrict z, and its multiplier is zero. So the system is only as large as the
     number of basic columns.
 
     Parameters
@@ -151,7 +151,7 @@ class BasicSystem:
     Raises
     ------
     SingularMatrixError
-        If its columns are linearly dependent; here or when a system is solved.
+        If its columns are linearly dependent; raised here or when a system is solved.
     """
 
     def __init__(self, program: ExactProgram, basis: Basis) -> None:
@@ -167,7 +167,7 @@ class BasicSystem:
             for row, column, value in program.entries
             if row in of_row and column in of_column
         ]
-        # Rows are made whole: the system is diag(scales) K.
+        # Rows are multiplied to integers: the system is diag(scales) K.
         self._scales = [flint.fmpz(1)] * len(self.equations)
         for equation, _, value in entries:
             self._scales[equation] = self._scales[equation].lcm(value.q)
@@ -179,7 +179,7 @@ class BasicSystem:
         )
 
     def columns(self, places: Vector) -> Vector:
-        """Return all columns z, given where columns and then rows are that are not basic."""
+        """Return all columns z, given the values of nonbasic columns and then rows."""
         count = len(self._program.costs)
         columns, right = list(places[:count]), list(places[count:])
         for column in self.unknowns:
@@ -228,7 +228,7 @@ def _bounds(numbers: npt.NDArray[Any]) -> list[flint.fmpq | None]:
 
 
 def _nonbasic(status: int, lower: flint.fmpq | None, upper: flint.fmpq | None) -> flint.fmpq:
-    """Return where a column or row is that is not basic; zero for those that are, as a start."""
+    """Return the value of a nonbasic column or row; zero for basic ones."""
     if status == BASIC:
         return flint.fmpq(0)
     first, second = (upper, lower) if status == UPPER else (lower, upper)

@@ -1,4 +1,4 @@
-"""Linear programs restricted to the sequences that strategies play, or lose little by playing."""
+"""Linear programs restricted to the sequences that strategies play or nearly play."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -21,19 +21,19 @@ class Restriction:
     Attributes
     ----------
     saddle : Saddle
-        With a weight, without a floor, and against all plans of the other player.
+        A program with a weight, without a floor, and against all plans of the other player.
     own, other : ndarray of bool, shape (num_sequences of the player,)
 
     Notes
     -----
-    Let x and y meet their constraints, and prove, with prices λ and μ, lower ≤ optimum ≤ upper. Let r(s) be what the
-    sequence s of x earns less than the best of its infoset, against y, prices paid. An optimal x* earns at least the
-    optimum against y, and exactly upper − Σ x*(s) r(s), or less by what constraints leave; so
+    Suppose that x and y meet their constraints and prove, with prices λ and μ, lower ≤ optimum ≤ upper. Let r(s) be the
+    loss of the sequence s of x against the best one of its infoset, against y and with prices paid. An optimal x* earns
+    at least the optimum against y, and exactly upper − Σ x*(s) r(s), or less if constraints have slack. So
 
         Σ_s x*(s) r(s) ≤ upper − lower,
 
-    and as much for y: optimal plans hardly use sequences that lose much. The exceptions are found by the
-    certificate, in which both players choose from all their sequences.
+    and the same for y: optimal plans hardly use sequences that lose much. The certificate, in which both players choose
+    from all their sequences, finds the exceptions.
     """
 
     saddle: Saddle
@@ -60,16 +60,16 @@ class Restriction:
 
     @property
     def size(self) -> int:
-        """Number of sequences of both players that others lead to."""
+        """Number of kept sequences of both players that kept sequences lead to."""
         return int(sum(reached.sum() for reached in self._reached))
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is left out."""
+        """Whether it keeps all sequences."""
         return bool(self.own.all() and self.other.all())
 
     def of(self, program: LinearProgram) -> LinearProgram:
-        """Return the saddle's linear program with other sequences' columns at 0, and without their rows' bounds."""
+        """Return the saddle's linear program with other sequences' columns fixed at 0 and their rows unbounded."""
         columns, rows = program.column_upper.copy(), program.row_upper.copy()
         own, other = self._reached
         columns[program.columns["plan"]][~own] = 0.0
@@ -78,12 +78,12 @@ class Restriction:
 
     @cached_property
     def _reached(self) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Which of the sequences that are kept others lead to that are, of x and of y."""
+        """The kept sequences of x and of y to which kept sequences lead."""
         view = self.saddle.view
         return view.own.plan(self.own) > 0.0, view.other.plan(self.other) > 0.0
 
 
 def _losses(treeplex: Treeplex, gradient: Floats) -> Floats:
-    """Return how much less each sequence is worth than the best of its infoset."""
+    """Return the loss of each sequence against the best one of its infoset."""
     values = sequence_values(treeplex, gradient)
     return np.append(0.0, np.repeat(infoset_maxima(treeplex, values), treeplex.num_actions) - values[1:])

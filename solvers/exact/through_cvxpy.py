@@ -1,4 +1,4 @@
-"""Exact formulations through cvxpy, with any solver that it has installed."""
+"""Exact formulations through cvxpy, with any of its installed solvers."""
 
 import math
 import warnings
@@ -28,7 +28,7 @@ _STOPPED = {
 }
 
 
-#: What solvers call their limits of seconds and of iterations.
+#: The solvers' names for the time limit and the iteration limit.
 _LIMITS = {
     "HIGHS": ("time_limit", ("simplex_iteration_limit", "ipm_iteration_limit", "pdlp_iteration_limit")),
     "CLARABEL": ("time_limit", ("max_iter",)),
@@ -37,12 +37,12 @@ _LIMITS = {
     "ECOS": (None, ("max_iters",)),
 }
 
-#: Tolerances tighter than the solvers' own; what they end with is judged by the certificate alone.
+#: Tolerances tighter than the solvers' own; only the certificate decides about an answer.
 _TOLERANCES = {"CLARABEL": {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}}
 
-#: What the objective, in units of its largest coefficient, is multiplied by, one after the other until an answer proves
-#: a tenth of the tolerance: a conic solver that gets stuck far from the optimum, as at a bound that leaves no interior,
-#: often does not where multipliers are smaller.
+#: The factors of the objective, in units of its largest coefficient, which are tried in turn until an answer proves a
+#: tenth of the tolerance. A conic solver that stalls far from the optimum, as at a bound without an interior, often
+#: succeeds with smaller multipliers.
 _SCALES = {"CLARABEL": (1.0, 1e-1, 1e-2, 1e-3)}
 
 
@@ -60,11 +60,11 @@ def run(method: "CVXPY", problem: SaddleProblem, options: Options) -> Outcome:
     begun = counted_now()
     program = ConicProgram.of(problem.canonical)
     built = counted_now()
-    unit = max(problem.canonical.objective_unit, 1e-300)  # by denormal numbers nothing can be divided
+    unit = max(problem.canonical.objective_unit, 1e-300)  # division by denormal numbers overflows
     attempts: list[_Attempt] = []
     interrupted = False
     for scale in _SCALES.get(solver, (1.0,)):
-        # All attempts together have the time that one was given.
+        # All attempts share the time limit.
         left = seconds_left(max(0.0, options.time_limit - (counted_now() - built)))
         settings = {**_TOLERANCES.get(solver, {}), **_limits(solver, options, left)}
         try:
@@ -94,9 +94,9 @@ def run(method: "CVXPY", problem: SaddleProblem, options: Options) -> Outcome:
 
 @dataclass(frozen=True, eq=False)
 class _Attempt:
-    """How one run of a solver ended, and what its answer proves.
+    """The result of one run of a solver, with its certificate.
 
-    The error is infinite where there is no answer, or one that misses hard constraints.
+    The error is infinite if there is no answer, or if the answer violates hard constraints.
     """
 
     status: str
@@ -110,7 +110,7 @@ class _Attempt:
 def _solve(
     problem: SaddleProblem, program: ConicProgram, solver: str, settings: dict[str, float], scale: float
 ) -> _Attempt:
-    """Solve a program whose objective is multiplied by a number, and judge the answer by its certificate."""
+    """Solve a program with a scaled objective, and certify the answer."""
     import cvxpy as cp
 
     stated = program.problem
@@ -120,14 +120,14 @@ def _solve(
             warnings.filterwarnings("ignore", message="Solution may be inaccurate", category=UserWarning)
             if run_interruptibly(lambda: scaled.solve(solver=solver, **settings)):
                 raise KeyboardInterrupt
-    except (cp.error.SolverError, ValueError) as failure:  # the latter where a solver knows neither answer nor reason
+    except (cp.error.SolverError, ValueError) as failure:  # the latter if a solver returns neither answer nor reason
         return _Attempt("failed", failure=one_line(str(failure), 300))
     iterations = int((scaled.solver_stats.num_iters if scaled.solver_stats is not None else 0) or 0)
-    # Not the objective's value: it is infinite where a logarithm meets a zero that round-off made negative.
+    # Not the objective's value: it is infinite if a logarithm gets a zero that round-off made negative.
     if any(variable.value is None for variable in scaled.variables()):
         return _Attempt(scaled.status, iterations=iterations)
     if scale != 1.0:
-        with np.errstate(over="ignore"):  # prices beyond the largest float are cut to it
+        with np.errstate(over="ignore"):  # prices beyond the largest float are clipped to it
             for constraint in scaled.constraints:
                 for variable in constraint.dual_variables:
                     variable.save_value(np.nan_to_num(variable.value / scale))
@@ -142,14 +142,14 @@ def _solve(
 
 
 def _stopped(attempt: _Attempt, options: Options) -> Status:
-    """Return what ended an attempt; cvxpy has one word for all limits."""
+    """Return the status of an attempt; cvxpy has one status for all limits."""
     if attempt.status == "user_limit" and attempt.iterations >= options.max_iterations:
         return Status.ITERATION_LIMIT
     return _STOPPED.get(attempt.status, Status.OPTIMAL)
 
 
 def _limits(solver: str, options: Options, left: float) -> dict[str, float]:
-    """Return the limits that were set, by the solver's names for them, with the seconds that are left."""
+    """Return the given limits by the solver's names for them, with the remaining seconds."""
     seconds, iterations = _LIMITS.get(solver, (None, ()))
     limits: dict[str, float] = {}
     if left < math.inf:

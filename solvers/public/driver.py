@@ -1,4 +1,4 @@
-"""Regret minimisation on games in public form, as a stepper, and what it answers."""
+"""Regret minimisation on games in public form, as a stepper, and its answers."""
 
 import functools
 from dataclasses import dataclass, replace
@@ -30,14 +30,14 @@ from .kernel import PublicKernel
 from .storage import converted, named
 from .terms import PublicTerms, takes
 
-#: Single precision is chosen, where it is left to the library, for tolerances of this much of the largest payoff.
+#: ``auto`` chooses single precision for tolerances of at least this fraction of the largest payoff.
 _SINGLE_TOLERANCE = 1e-6
-#: Iterations after which it is first asked whether stakes hold multipliers back; then after twice as many each time.
+#: Iterations before the first check of whether stakes limit multipliers; each later check is after twice as many.
 FIRST_LOOK = 32
 
 
 def serves(method: RegretMethod, problem: Problem, start: Any) -> bool:
-    """Whether the loop takes a problem on a public form: one program for all of it, found by turns and averaged."""
+    """Whether the loop takes a problem on a public form: a single program, alternating updates and averages."""
     return (
         method.bias is None
         and method.updates == "alternating"
@@ -50,14 +50,14 @@ def serves(method: RegretMethod, problem: Problem, start: Any) -> bool:
 
 
 def _starts(problem: Problem, start: Any) -> bool:
-    """Whether a start is one of the problem's game, as plans of it: the loop on games with types has none."""
+    """Whether a start can be used as plans of the problem's game; the loop on games with types has no start."""
     if isinstance(problem, SaddleProblem) and not _is_plain(problem) and problem.canonical.view.replies is not None:
         return isinstance(start, Solution) and isinstance(start.state, PublicState)
     return isinstance(start, Solution | Profile)
 
 
 def _is_plain(problem: Problem) -> bool:
-    """Whether a problem is an equilibrium of the game as it is."""
+    """Whether a problem is an equilibrium of the game itself."""
     return isinstance(problem, Nash | EpsilonNash)
 
 
@@ -71,12 +71,12 @@ class PublicState(RunState):
     """The state that a run on a public form needs to continue."""
 
     method: RegretMethod
-    problem: tuple[object, ...]  # what identifies it: regrets and multipliers are of that alone
+    problem: tuple[object, ...]  # identifies the problem; regrets and multipliers are valid only for it
     arrays: PlayArrays
 
     @property
     def remark(self) -> str:
-        """That 16 bits were chosen, if they were."""
+        """The remark that 16 bits were chosen, if they were."""
         if self.method.precision == "half" or self.arrays.scales is None:
             return ""
         return "regrets and averages were kept in 16 bits, because they do not fit in memory in single precision"
@@ -110,7 +110,7 @@ class PublicStepper(Stepper):
         self.evaluates = kernel.evaluates(state)
         self.best_responses = (np.inf, np.inf)
         self._next_look = _next_look(self.iterations)
-        self._answer: tuple[int, dict[str, Any]] | None = None  # after how many iterations it was found
+        self._answer: tuple[int, dict[str, Any]] | None = None  # the iterations at which it was computed
 
     @property
     def iterations(self) -> int:
@@ -119,7 +119,7 @@ class PublicStepper(Stepper):
 
     @property
     def room(self) -> int:
-        """Not beyond the next look: what is found there is not to depend on the clock."""
+        """The iterations up to the next look, whose result must not depend on the clock."""
         return super().room if self.kernel.terms is None else min(super().room, self._next_look - self.iterations)
 
     def step(self, iterations: int) -> None:
@@ -129,12 +129,12 @@ class PublicStepper(Stepper):
     def check(self) -> float:
         """Return the error of the averages, in payoff units.
 
-        Of an equilibrium it is half of what both players' best responses to the averages earn, or where payoffs do not
-        sum to zero the more that one of them gains.
+        For an equilibrium it is half of the sum of both players' gains from best responses to the averages or, if
+        payoffs do not sum to zero, the larger gain.
         """
         if self.kernel.terms is not None:
             certificate = self._bounds(self.kernel.terms)
-            # Averages that miss a constraint may earn more than the bound, and what they prove is seen in confirms().
+            # Averages that violate a constraint may earn more than the bound; confirms() computes what they prove.
             raised = replace(certificate, upper=max(certificate.lower or 0.0, certificate.upper or 0.0))
             return loop_error(self.problem, raised, self._options)
         if not self.evaluates:
@@ -159,7 +159,7 @@ class PublicStepper(Stepper):
     def _bounds(self, terms: PublicTerms) -> Certificate:
         """Return the bounds of :meth:`Saddle.bounds`, at the averages, by the compiled loop.
 
-        They are valid as far as the averages meet their constraints.
+        They are valid if the averages meet their constraints.
         """
         saddle, kernel, state, player = terms.saddle, self.kernel, self.state, terms.player
         prices = terms.average_prices(state.calls)
@@ -196,9 +196,9 @@ class PublicStepper(Stepper):
         )
 
     def look(self) -> Status | None:
-        """Raise the stakes of rows that are violated though their multipliers are near to them.
+        """Raise the stakes of violated rows whose multipliers are near them.
 
-        Bounds beyond what anybody could earn prove that constraints cannot be met.
+        Bounds beyond any possible payoff prove that constraints cannot be met.
         """
         terms = self.kernel.terms
         if terms is None or self.iterations < self._next_look:
@@ -219,21 +219,21 @@ class PublicStepper(Stepper):
 
     @property
     def _profile(self) -> PublicProfile:
-        """The averages of now."""
+        """The current averages."""
         return PublicProfile(self.kernel.layout.form, self.behaviour, self.values if self.evaluates else None)
 
     def saved(self) -> Saved:
-        """Return where it stands."""
+        """Return the state."""
         return {"due": [self.next_check, self._next_look], **named(self.state)}
 
     def restore(self, saved: Saved) -> None:
-        """Go on from there, in this run's precision: the tolerance, or the memory, may have changed it."""
+        """Restore the state in this run's precision, which the tolerance or memory may have changed."""
         arrays = {name: found for name, found in saved.items() if name != "due" and isinstance(found, np.ndarray)}
         fill(named(self.state), converted(self.kernel.layout, arrays, self.state))
         self.next_check, self._next_look = (int(each) for each in saved["due"])
 
     def answer(self) -> dict[str, Any]:
-        """Return the averages, what they prove, in double precision, and what helps, as :class:`Outcome` has them."""
+        """Return the averages, their proof in double precision, and multipliers, as fields of :class:`Outcome`."""
         if self._answer is not None and self._answer[0] == self.iterations:
             return self._answer[1]
         game, terms = self.problem.game, self.kernel.terms
@@ -247,13 +247,13 @@ class PublicStepper(Stepper):
         return {"proof": proof, "multipliers": multipliers, "dual_certificate": dual}
 
     def _certificate(self) -> Certificate:
-        """Return what the averages prove: of the value to player 0, or of both regrets."""
+        """Return the certificate of the averages: of the value to player 0, or of both regrets."""
         if isinstance(self.problem, EpsilonNash):
             return self.problem.proven([self._paid(player) for player in (0, 1)], self.best_responses)
         return by_best_responses(self.best_responses, self._paid(0))
 
     def _paid(self, player: int) -> float:
-        """Return what a player earns where both play the averages."""
+        """Return a player's payoff if both play the averages."""
         if not self.evaluates:
             return self._profile.value(player)
         return self.kernel.evaluate(self.state, player, best=False)
@@ -268,7 +268,7 @@ def _next_look(iterations: int) -> int:
 
 
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
-    """Iterate on the public form until the certificate meets the tolerance or a limit comes."""
+    """Iterate on the public form until the certificate meets the tolerance or a limit is reached."""
     number = _number(method, problem, options)
     begun = counted_now()
     loop = stepper(method, problem, number, options)
@@ -289,7 +289,7 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
 
 
 def stepper(method: RegretMethod, problem: Problem, number: Any, options: Options) -> PublicStepper:
-    """Return the loop where a start says: in the state of a solution, or fresh."""
+    """Return the loop at its start: in the state of a solution, or fresh."""
     form = problem.game.public_form
     assert form is not None
     terms = None
@@ -298,7 +298,7 @@ def stepper(method: RegretMethod, problem: Problem, number: Any, options: Option
         terms = PublicTerms.of(problem.canonical)
     kernel = PublicKernel(form, number, terms=terms)
     predicting = bool(method.local_rule.prediction)
-    # Rows and limits are not met to the digits that 16 bits keep.
+    # 16 bits are not accurate enough for rows and limits.
     may_shorten = method.precision == "auto" and number is np.float32 and terms is None
     if may_shorten and Budget().left(kernel.taken(predicting)) < 0:
         kernel.number = np.uint16
@@ -315,7 +315,7 @@ def stepper(method: RegretMethod, problem: Problem, number: Any, options: Option
 
 
 def _identity(problem: Problem) -> tuple[object, ...]:
-    """Return what tells problems apart whose regrets and multipliers are not the same."""
+    """Return the identity of a problem: regrets and multipliers are valid only for equal ones."""
     if isinstance(problem, Nash) or not isinstance(problem, SaddleProblem):
         return (problem.game.fingerprint,)
     saddle = problem.canonical
@@ -345,7 +345,7 @@ def _public_start(problem: Problem, start: Any) -> PublicProfile:
     Raises
     ------
     InvalidStrategyError
-        If they are of another game.
+        If they belong to another game.
     """
     profile = start.profile if isinstance(start, Solution) else start
     if not isinstance(profile, StrategiesOnDemand) or profile.game is not problem.game:
@@ -355,7 +355,7 @@ def _public_start(problem: Problem, start: Any) -> PublicProfile:
 
 
 def _number(method: RegretMethod, problem: Problem, options: Options) -> Any:
-    """Return the type of the numbers that are kept."""
+    """Return the type of the stored numbers."""
     if method.precision == "auto":
         return np.float32 if options.tol >= _SINGLE_TOLERANCE * problem.unit else np.float64
     return {"half": np.uint16, "single": np.float32, "double": np.float64}[method.precision]
@@ -363,7 +363,7 @@ def _number(method: RegretMethod, problem: Problem, options: Options) -> Any:
 
 @functools.cache
 def warm(number: Any, *, adding: bool = False, evaluating: bool = True) -> None:
-    """Compile the loop, or load it from its cache, on a tiny game, so that no solve's seconds hold that."""
+    """Compile the loop on a tiny game, or load it from its cache, so that this time does not count for a solve."""
     from ...seqform.factored import FactoredPayoff
     from ...seqform.public_payoff import Leaves
     from ..methods.rules import CFR as RULE

@@ -1,4 +1,4 @@
-"""The compiled loop on one game in public form: its state, its threads, and calls whose arguments have their types."""
+"""The compiled loop on one game in public form: its state, its threads, and calls with arguments of the right types."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -22,9 +22,9 @@ from .layout import PublicLayout
 from .loop import evaluate_public, run_public
 from .terms import PublicTerms, no_terms
 
-#: Games of fewer numbers are walked by one thread: a walk then takes no longer than telling others to begin.
+#: One thread walks games of fewer numbers: a walk then takes no longer than starting other threads.
 _SMALL = 200_000
-#: Certificates of games up to this size, nodes times private states, take milliseconds in numpy.
+#: The size (nodes times private states) up to which certificates take milliseconds in numpy.
 _FEW = 2**14
 _SHARE_OF_BUDGET = 4  # the certificates of a solve cost a game's size divided by this
 
@@ -34,7 +34,7 @@ def _average(state: PlayArrays) -> AverageArrays:
 
 
 def threads_for(layout: PublicLayout) -> int:
-    """Return how many threads walk a game; see :func:`~treeplex.seqform.budget.most_threads`."""
+    """Return the number of threads for a game; see :func:`~treeplex.seqform.budget.most_threads`."""
     most = most_threads()
     return 1 if sum(layout.sizes) < _SMALL or len(layout.groups) < 3 else most
 
@@ -46,12 +46,12 @@ class PublicKernel:
     ----------
     form : PublicForm
     number : type
-        Of regrets and sums, float32, float64, or uint16 for 16 bits, which walks take as float32. Certificates are in
-        float64 always.
+            The type of regrets and sums: float32, float64, or uint16 for 16 bits, which walks use as float32.
+            Certificates are always in float64.
     threads : int, optional
-        Walks are the same, bit for bit, for any number; by default :func:`threads_for` says.
+        Walks are the same, bit for bit, for any number; by default :func:`threads_for`.
     terms : PublicTerms, optional
-        What a problem adds to the game, if it does.
+        The terms that a problem adds to the game, if any.
 
     Attributes
     ----------
@@ -65,14 +65,14 @@ class PublicKernel:
         self.number, self.terms = number, terms
         self._walked = np.float32 if number is np.uint16 else number
         self._game = self.layout.arrays(self._walked)
-        # One compiled function walks all games in float64. Shorter numbers have another for games without terms.
+        # One compiled function walks all games in float64. Shorter types have another one for games without terms.
         self._terms = self._term_arrays(self._walked) if terms is not None or number is np.float64 else None
         self._num_groups = len(self.layout.groups) - 1
         wanted = threads_for(self.layout) if threads is None else threads
         self.threads = max(1, min(wanted, self._num_groups))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the threads, which cannot be copied, and what is made anew when it is needed."""
+        """Omit the threads, which cannot be copied, and cached data."""
         return {name: value for name, value in vars(self).items() if name not in ("_pool", "_rooms", "_doubles")}
 
     def _term_arrays(self, number: Any) -> TermArrays:
@@ -88,7 +88,7 @@ class PublicKernel:
 
     @cached_property
     def _doubles(self) -> tuple[Any, Any, Any]:
-        """The game, what a problem adds, and room, in float64."""
+        """The game, a problem's terms, and scratch arrays, in float64."""
         terms = self._term_arrays(np.float64)
         if self.number is np.float64:
             return self._game, terms, self._rooms
@@ -96,7 +96,7 @@ class PublicKernel:
 
     @property
     def _shares(self) -> list[tuple[int, int]]:
-        """Which groups are walked by one call: fewer and fewer, for calls take time and threads are to end together."""
+        """The groups of each call: fewer and fewer, because calls take time and threads should end together."""
         found, first = [], 0
         while first < self._num_groups:
             end = first + max(1, (self._num_groups - first) // self.threads)
@@ -109,7 +109,7 @@ class PublicKernel:
         return ThreadPoolExecutor(self.threads, thread_name_prefix="treeplex")
 
     def taken(self, predicting: bool = False) -> int:
-        """Return how many bytes a state takes."""
+        """Return the memory of a state in bytes."""
         numbers = sum(self.layout.sizes) * np.dtype(self.number).itemsize * (3 if predicting else 2)
         return int(numbers) + (4 * int(self.layout.scales[-1].sum()) if self.number is np.uint16 else 0)
 
@@ -119,7 +119,7 @@ class PublicKernel:
         Raises
         ------
         GameTooLargeError
-            If it takes more memory than the budget.
+            If it exceeds the memory budget.
         """
         shorter = "" if self.number is np.uint16 or self.terms else "solve in 16 bits (precision=half), "
         Budget().require(self.taken(predicting), "the regrets and averages in this precision", shorter)
@@ -131,10 +131,10 @@ class PublicKernel:
     def start_from(self, profile: PublicProfile, predicting: bool = False) -> PlayArrays:
         """Return the state before the first update, with a profile as the average that is certified until then.
 
-        Its regrets are zero: the first update forgets the start, so that a run from it takes the iterations of a run
-        again if the start does not meet the tolerance. More trust in it was tried, on rivers and turns, as regrets
-        of the size of updates and as sums that count as iterations. With little of it runs to a closer tolerance took
-        as many iterations as anew, with much up to twenty times as many.
+        Its regrets are zero: the first update forgets the start, so that a run takes as many iterations as a fresh one
+        if the start does not meet the tolerance. More trust in the start was tested on rivers and turns, as regrets of
+        the size of updates and as sums that count as iterations. With little trust, runs to a closer tolerance took as
+        many iterations as fresh ones; with much, up to twenty times as many.
         """
         form, layout = self.layout.form, self.layout
         walked = layout.numbers[form.boards] >= 0
@@ -161,11 +161,11 @@ class PublicKernel:
                 kept = places >= 0
                 found.sums[player][places[kept]] = (here[player] * played)[kept]
         for player in (0, 1):
-            found.sums[player][:] = found.sums[player][layout.stands_for(player)]  # states that are alike stay so
+            found.sums[player][:] = found.sums[player][layout.stands_for(player)]  # equal states stay equal
         return found
 
     def run(self, state: PlayArrays, rule: Rule, iterations: int) -> None:
-        """Do that many more iterations; the state is changed in place, and tells how many were done after Ctrl-C."""
+        """Do more iterations; the state is changed in place, and has the number done after Ctrl-C."""
         numbers, begun = rule_numbers(rule), int(state.clock[0])
 
         def call(room: Any, what: int, player: int, first: int, last: int, done: int, count: int) -> None:
@@ -190,7 +190,7 @@ class PublicKernel:
                 if stopped.is_set():
                     return
 
-        # Not in the main thread, where Ctrl-C could end an iteration in its middle.
+        # Not in the main thread, where Ctrl-C could interrupt an iteration.
         running = self._pool.submit(iterate)
         try:
             running.result()
@@ -199,7 +199,7 @@ class PublicKernel:
             running.result()
 
     def _in_parts(self, rooms: Sequence[Any], call: Callable[[Any, int, int, int], Any]) -> Any:
-        """Walk down the root's board, let threads take group after group, and walk up; return what the last did."""
+        """Walk down the root's board, let threads take groups in turn, and walk up; return the last call's result."""
         call(rooms[0], DESCEND, 0, self._num_groups)
         left = deque(self._shares)
 
@@ -221,7 +221,7 @@ class PublicKernel:
         return call(rooms[0], ASCEND, 0, self._num_groups)
 
     def price(self, prices: Floats) -> None:
-        """Let evaluations be at these multipliers of the rows, rather than at none."""
+        """Use these multipliers of the rows in evaluations, instead of none."""
         _, terms, _ = self._doubles
         for player in (0, 1):
             paid = terms.payments[player]
@@ -231,7 +231,7 @@ class PublicKernel:
             terms.payments[owner][terms.places[own]] -= prices[row] * terms.coefficients[own]
 
     def excesses(self) -> Floats:
-        """Return the excess over their limits of the rows of the player who was evaluated last."""
+        """Return the excess over their limits of the rows of the last evaluated player."""
         _, terms, rooms = self._doubles
         found: Floats = rooms[0].tally[-1] - terms.limits
         return found
@@ -252,10 +252,11 @@ class PublicKernel:
         return False
 
     def evaluate(self, state: PlayArrays, player: int, best: bool, scale: float = 1.0) -> float:
-        """Return what a player earns where both play as on average, or by a best response to that, in payoff units.
+        """Return a player's payoff in payoff units if both play the averages, or for a best response to them.
 
-        The averages are those of runs: they do the same where the game is alike, so that one board stands for others.
-        Leaves count ``scale`` times; what a problem pays besides, and limits of the player's actions, count too.
+        The averages are those of runs: equal parts of the game have equal averages, so that one board represents
+        others. Leaves count ``scale`` times. Other payments of a problem, and limits of the player's actions, count
+        too.
         """
         game, terms, rooms = self._doubles
         average = _average(state)
@@ -270,7 +271,7 @@ class PublicKernel:
         return float(self._in_parts(rooms, call))
 
     def behaviour(self, state: PlayArrays, node: int) -> Floats:
-        """Return the average behaviour at a public state, shape (actions, states); zero where states do not come."""
+        """Return the average behaviour at a public state, shape (actions, states); zero for absent states."""
         return self.layout.behaviour(state.sums, node)
 
     def values(self, state: PlayArrays, player: int) -> dict[int, Floats]:

@@ -1,4 +1,4 @@
-"""Where everything of a game in public form stands in the compiled loop's arrays."""
+"""The layout of a game in public form in the compiled loop's arrays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,17 +28,17 @@ from .arrays import (
 )
 from .arrays import FULL as REGISTER
 
-#: States and leaves are filled up to so many, a register of the shorter numbers.
+#: States and leaves are padded to multiples of this, a register of the shorter numbers.
 FULL = int(REGISTER)
-#: Into how many groups the boards after the root's are divided, if there are as many: each is walked by one thread, and
-#: sums over groups are taken in their order, so that answers do not depend on the number of threads.
+#: The number of groups into which the boards after the root's are divided, if there are as many. One thread walks each
+#: group, and sums over groups are taken in order, so that results do not depend on the number of threads.
 GROUPS = 16
-#: What groups of leaves are, in the order of the lanes of a shape.
+#: The kinds of groups of leaves, in the order of the lanes of a shape.
 _FOLDS, _SHOWDOWNS, _OTHERS = 0, 1, 2
 
 
 def rounded_up(count: Any) -> Any:
-    """Return the next multiple of what a register holds."""
+    """Return the next multiple of the size of a register."""
     return -(-count // FULL) * FULL
 
 
@@ -52,28 +52,28 @@ class _Shape:
     rows: Indices
     entries: Indices
     reaches: tuple[Indices, Indices]
-    #: Of each kind of leaves: their nodes, the amounts of both players, and which of the board's matrices they are paid
-    #: by, in order. Those that are folds and showdowns at once are in both.
+    #: For each kind of leaves: their nodes, the amounts of both players, and the board's matrices that pay them, in
+    #: order. Leaves that are both folds and showdowns are in both kinds.
     leaves: tuple[tuple[Indices, Floats, Indices], ...]
 
     @property
     def num_rows(self) -> list[int]:
-        """How many actions each player has."""
+        """The number of actions of each player."""
         return [int(self.arities[self.kinds == player].sum()) for player in (0, 1)]
 
     @property
     def twice(self) -> Indices:
-        """The leaves that are both folds and showdowns; what they pay as folds has rows behind those of all nodes."""
+        """The leaves that are both folds and showdowns; their payoffs as folds have rows after those of all nodes."""
         return np.intersect1d(self.leaves[_FOLDS][0], self.leaves[_SHOWDOWNS][0])
 
     @property
     def num_values(self) -> int:
-        """How many rows of values there are: of nodes, of leaves that only fill registers, and of leaves paid twice."""
+        """The number of rows of values: for nodes, dummy leaves that fill registers, and leaves paid twice."""
         return len(self.kinds) + 1 + len(self.twice)
 
     @property
     def columns(self) -> Indices:
-        """Its nodes as the loop reads them."""
+        """The nodes in the form of the loop."""
         entries = np.zeros(len(self.kinds), dtype=np.int64)
         entries[: len(self.entries)] = self.entries
         return np.column_stack([self.kinds, self.firsts, self.arities, self.rows, entries, *self.reaches])
@@ -86,16 +86,16 @@ class PublicLayout:
     ----------
     form : PublicForm
     symmetries : sequence of Symmetry, optional
-        Those to make use of; by default the form's.
+        The symmetries to use; by default the form's.
 
     Attributes
     ----------
     boards : ndarray of int
-        The form's boards in the order in which they stand here: each before those that follow on it.
+        The form's boards in the order of the layout: each before those that follow it.
     orders : list of pairs of ndarray of int
-        Of each board, which of a player's states stand there one after another.
+        For each board, a player's states in the order of the layout.
     nodes : list of ndarray of int
-        Of each board, the form's nodes.
+        For each board, the form's nodes.
     """
 
     def __init__(self, form: PublicForm, symmetries: Sequence[Symmetry] | None = None) -> None:
@@ -109,7 +109,7 @@ class PublicLayout:
         self.nodes: list[Indices] = []
         self.shapes: list[_Shape] = []
         self.shape_of: list[int] = []
-        self._places = np.zeros(count, dtype=np.int64)  # of each node, on its board
+        self._places = np.zeros(count, dtype=np.int64)  # the place of each node on its board
         self._tables: list[Any] = []  # small numbers
         self._above: list[Any] = []
         self._matrices: list[list[Floats]] = []
@@ -138,7 +138,7 @@ class PublicLayout:
         return layers
 
     def _order_boards(self) -> None:
-        """Find which board each one follows on, and put them in the order of a walk."""
+        """Find the board before each one, and put the boards in the order of a walk."""
         form = self.form
         entries = np.flatnonzero(np.append(True, form.boards[1:] != form.boards[form.parents[1:]]))
         parents = np.full(len(form.present), -1)
@@ -149,10 +149,10 @@ class PublicLayout:
             if parent >= 0:
                 children[parent].append(board)
         order, depths = [], []
-        #: Of each board that is walked: which symmetries leave it as it is, and which make its images of it.
+        #: For each walked board: the symmetries that leave it unchanged, and those that map it to its images.
         self._kept: list[list[Symmetry]] = []
         self._images: list[list[Symmetry | None]] = []
-        #: Of each board that is not: of which one it is an image, and by which symmetry.
+        #: For each other board: the board of which it is an image, and the symmetry.
         self._image_of: dict[int, tuple[int, Symmetry]] = {}
         stack: list[tuple[int, int, list[Symmetry], list[Symmetry | None]]] = [(0, 0, list(self._symmetries), [None])]
         while stack:
@@ -175,7 +175,7 @@ class PublicLayout:
             stack += reversed(after)
         self.boards = np.array(order)
         self.depths = np.array(depths)
-        # Of the form's boards, where they stand here; −1 for images.
+        # The place of each of the form's boards; −1 for images.
         self.numbers = np.full(len(form.present), -1)
         self.numbers[self.boards] = np.arange(len(order))
         self.parents = np.where(self.boards == 0, 0, self.numbers[parents[self.boards]])
@@ -186,7 +186,7 @@ class PublicLayout:
         self._nodes_of = np.split(by_board, np.searchsorted(form.boards[by_board], np.arange(1, len(form.present))))
 
     def _walked(self, board: int) -> tuple[Indices, Indices]:
-        """Return a board's nodes as they are walked, level by level, and its roots."""
+        """Return a board's nodes in the order of a walk, level by level, and its roots."""
         form, nodes = self.form, self._nodes_of[board]
         roots = nodes[(form.parents[nodes] < 0) | (form.boards[form.parents[nodes]] != board)]
         level, levels = roots, [roots]
@@ -206,7 +206,7 @@ class PublicLayout:
         layers = [(groups[nodes], amounts[:, nodes]) for groups, amounts in self._leaf_groups]
         of_kinds = np.array([self._kinds_of_groups[groups] for groups, _ in layers])
         strengths = self._strengths([groups for groups, _ in layers], of_kinds)
-        # Leaves that are paid nothing, or anything but folds and showdowns, are paid by matrices.
+        # Leaves without payoffs, or of kinds other than folds and showdowns, are paid by matrices.
         unpaid = (form.players[nodes] == TERMINAL) & (layers[0][0] < 0)
         of_kinds[:, unpaid | (of_kinds == _OTHERS).any(axis=0)] = _OTHERS
         found, matrices = self._by_matrix(np.flatnonzero((of_kinds == _OTHERS).any(axis=0)), layers)
@@ -235,10 +235,9 @@ class PublicLayout:
     def _by_matrix(
         self, here: Indices, layers: Sequence[tuple[Indices, Floats]]
     ) -> tuple[tuple[Indices, Floats, Indices], list[Floats]]:
-        """Return a board's leaves that are paid by matrices, and these, both players', shape (2, states, states).
+        """Return a board's leaves that are paid by matrices, and both players' matrices, shape (2, states, states).
 
-        Leaves of one group share its matrix, so that they can be paid side by side; where groups meet, a leaf has its
-        own.
+        Leaves of one group share its matrix, so that they can be paid together; a leaf of several groups has its own.
         """
         form, amounts = self.form, np.ones((2, len(here)))
         pairs: list[Floats] = []
@@ -272,7 +271,7 @@ class PublicLayout:
         return here, np.sum(paid, axis=0), np.zeros(len(here), dtype=np.int64)
 
     def _strengths(self, layers: Sequence[Indices], of_kinds: Indices) -> Any:
-        """Return the strengths of a board's showdowns; where there are others beside, these are no showdowns."""
+        """Return the strengths of a board's showdowns; showdowns of other strengths count as other leaves."""
         found = None
         groups = np.array(layers)
         for group in np.unique(groups[of_kinds == _SHOWDOWNS]).tolist():
@@ -287,7 +286,7 @@ class PublicLayout:
 
     @cached_property
     def _kinds_of_groups(self) -> Indices:
-        """The kind of each group of leaves; nothing at last, for nodes that are in none."""
+        """The kind of each group of leaves; the last entry is for nodes in no group."""
         cards = self._cards
         kinds = []
         for leaves in self.form.leaves:
@@ -301,7 +300,7 @@ class PublicLayout:
         return np.array([*kinds, -1])
 
     def _is_whole(self, leaves: Leaves) -> bool:
-        """Whether all states that come to the leaves are alive there."""
+        """Whether all states that reach the leaves are alive there."""
         payoff = leaves.payoff
         assert isinstance(payoff, CardPayoff)
         boards = np.unique(self.form.boards[leaves.nodes]).tolist()
@@ -333,7 +332,7 @@ class PublicLayout:
         return _Shape(kinds, firsts, arities, rows, entries, (reaches[0], reaches[1]), leaves)
 
     def _table(self, player: int, orders: Sequence[Indices], strengths: Any, kept: Sequence[Symmetry]) -> Indices:
-        """Return what the loop knows of a player's states on a board."""
+        """Return the loop's table of a player's states on a board."""
         own, other = orders[player], orders[1 - player]
         zeros = np.zeros(len(own), dtype=np.int64)
         first = second = weaker = upto = zeros
@@ -342,7 +341,7 @@ class PublicLayout:
             mine, theirs = self._cards[player][own], self._cards[1 - player][other]
             first, second = mine[:, 0], mine[:, 1]
             numbers, found = (np.maximum(*one.T) * int(CARDS) + np.minimum(*one.T) for one in (mine, theirs))
-            # Which of the other's hands is each pair of cards: the last one, and where hands come twice the first.
+            # The other player's hand with each pair of cards: the last one, and the first one if hands occur twice.
             last, first_one = (np.full(int(CARDS) ** 2, rounded_up(len(other))) for _ in range(2))
             last[found] = np.arange(len(other))
             first_one[found[::-1]] = np.arange(len(other))[::-1]
@@ -358,14 +357,14 @@ class PublicLayout:
 
     @staticmethod
     def _up(states: Indices, before: Indices) -> Indices:
-        """Return where private states are among others."""
+        """Return the places of private states among others."""
         order = np.argsort(before, kind="stable")
         found: Indices = order[np.searchsorted(before, states, sorter=order)]
         return found
 
     @cached_property
     def counts(self) -> Indices:
-        """How many states each player has on each board, shape (num_boards, 2)."""
+        """The number of each player's states on each board, shape (num_boards, 2)."""
         return np.array([[len(one) for one in order] for order in self.orders])
 
     @cached_property
@@ -376,12 +375,12 @@ class PublicLayout:
 
     @cached_property
     def widths(self) -> Indices:
-        """The same filled up."""
+        """The padded :attr:`counts`."""
         found: Indices = rounded_up(self.counts)
         return found
 
     def stands_for(self, player: int) -> Indices:
-        """Return which of a player's numbers stands for each one, where several states of a board are alike."""
+        """Return the number that represents each of a player's numbers if several states of a board are alike."""
         found = []
         for board, shape in enumerate(self.shape_of):
             wide, count = int(self.widths[board, player]), int(self.counts[board, player])
@@ -399,11 +398,11 @@ class PublicLayout:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """How many numbers regrets and sums have each, by player."""
+        """The lengths of regrets and of sums, by player."""
         return int(self.bases[-1, 0]), int(self.bases[-1, 1])
 
     def arrays(self, number: Any) -> PublicArrays:
-        """Return what the compiled functions read, for rooms of such numbers."""
+        """Return the arrays for the compiled functions, with numbers of a type."""
         numbers = {name: getattr(self._arrays, name).astype(number) for name in ("amounts", "matrices", "weights")}
         return self._arrays._replace(**numbers)
 
@@ -427,7 +426,7 @@ class PublicLayout:
 
     @staticmethod
     def _of_players(matrices: list[Floats]) -> list[Floats]:
-        """Return the matrices of a board, end to end: player 0's states by player 1's, and the other way round."""
+        """Return the concatenated matrices of a board: player 0's states by player 1's, and the transposed ones."""
         return [
             np.concatenate([np.zeros(0), *(one.ravel() for one in each)])
             for each in ([pair[0] for pair in matrices], [pair[1].T for pair in matrices])
@@ -459,9 +458,9 @@ class PublicLayout:
         return np.column_stack([np.cumsum(sizes) - sizes, roots, sizes, lanes])
 
     def _lanes(self) -> tuple[Indices, Floats, Indices]:
-        """Return the leaves of all shapes, what they pay each player, and where those of each shape are.
+        """Return the leaves of all shapes, each player's payoffs there, and the place of each shape's leaves.
 
-        Payoffs of leaves that are both folds and showdowns are added last, from rows of their own.
+        Payoffs of leaves that are both folds and showdowns are added last, from their own rows.
         """
         lanes: list[Indices] = []
         amounts: list[Floats] = []
@@ -483,7 +482,7 @@ class PublicLayout:
                 lane[:, LANE_MATRIX] = np.repeat(np.arange(len(counts)), rounded_up(counts))
                 lane[at_lane, :3] = np.column_stack([rows, shape.reaches[0][here], shape.reaches[1][here]])
                 own = np.zeros((2, wide))
-                # A comparison is from each player's own side.
+                # Comparisons are from each player's own side.
                 own[:, at_lane] = np.stack([paid[0], -paid[1] if kind == _SHOWDOWNS else paid[1]])
                 lanes.append(lane)
                 amounts.append(own)
@@ -497,7 +496,7 @@ class PublicLayout:
 
     @cached_property
     def _room(self) -> tuple[Indices, int, int]:
-        """Where the parts of a room begin at each depth, how long the top is, and how long the rest."""
+        """Where the parts of the scratch arrays begin at each depth, and the lengths of the top and of the rest."""
         depths = int(self.depths.max()) + 1
         needed = np.zeros((depths, 2), dtype=np.int64)
         widths = rounded_up(self.counts)
@@ -514,7 +513,7 @@ class PublicLayout:
 
     @cached_property
     def groups(self) -> Indices:
-        """Where the groups begin into which the boards after the root's are divided, and where the last one ends."""
+        """Where the groups of the boards after the root's begin, and where the last one ends."""
         firsts = np.flatnonzero(self.depths == 1)
         if not len(firsts):
             return np.array([1])
@@ -525,7 +524,7 @@ class PublicLayout:
         return np.append(begins, len(self.boards))
 
     def rooms(self, number: Any, threads: int = 1, num_rows: int = 0) -> list[RoomArrays]:
-        """Return room for so many threads to walk in; that of the root's board, of groups and of rows is shared."""
+        """Return scratch arrays for a number of threads; those of the root's board, groups and rows are shared."""
         _, top, rest = self._room
         widest = int(rounded_up(self.counts).max()) + FULL
         longest = int(MOST) * FULL
@@ -562,9 +561,9 @@ class PublicLayout:
         )
 
     def places(self, node: int) -> Indices:
-        """Return where the numbers of a public state's actions stand in each state, shape (actions, states).
+        """Return the places of the numbers of a public state's actions in each state, shape (actions, states).
 
-        States that do not come there have −1. Boards that are walked once share their numbers.
+        States that do not occur there have −1. Boards that are walked once share their numbers.
         """
         form, player = self.form, int(self.form.players[node])
         walked, states = self._source(int(form.boards[node]), player)
@@ -579,9 +578,9 @@ class PublicLayout:
         return np.where(here >= 0, firsts[:, None] + here, -1)
 
     def behaviour(self, sums: Sequence[Any], node: int) -> Floats:
-        """Return what sums of reaches say of a player's behaviour at a node, shape (actions, states).
+        """Return a player's behaviour at a node from sums of reaches, shape (actions, states).
 
-        States that do not come there have zeros.
+        States that do not occur there have zeros.
         """
         places = self.places(node)
         here = np.where(places >= 0, sums[int(self.form.players[node])][places], 0.0).astype(np.float64)
@@ -590,7 +589,7 @@ class PublicLayout:
         return np.where(places >= 0, shares, 0.0)
 
     def values(self, top: Any, player: int) -> dict[int, Floats]:
-        """Return what a walk has left of a player's values at the nodes of the root's board, by the form's nodes."""
+        """Return a player's values at the nodes of the root's board after a walk, by the form's nodes."""
         wide, begin, order = int(rounded_up(self.counts[0, player])), int(self._room[0][0, 1]), self.orders[0][player]
         found = {}
         for place, node in enumerate(self.nodes[0].tolist()):
@@ -600,7 +599,7 @@ class PublicLayout:
         return found
 
     def _source(self, board: int, player: int) -> tuple[int, Indices]:
-        """Return which board is walked in place of one, and what a player's states there become on it."""
+        """Return the board that is walked in place of a board, and the corresponding states of a player."""
         states = np.arange(len(self.form.states[player]))
         while self.numbers[board] < 0:
             at = board

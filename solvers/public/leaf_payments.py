@@ -1,6 +1,6 @@
-"""What leaves of a public form pay: one, two or three registers of neighbouring leaves in one sweep over the hands.
+"""Payoffs at leaves of a public form: one, two or three registers of adjacent leaves in one sweep over the hands.
 
-Functions take ``nothing``, zeros in as many registers: they are compiled for each number of them.
+Functions take ``nothing``, zeros in the number of registers, and are compiled for each number.
 """
 
 from typing import Any
@@ -52,7 +52,7 @@ from .arrays import (
 
 @compiled
 def _clear(sums: Any, nothing: Any) -> None:
-    """Let the sums of all cards be zero."""
+    """Set the sums of all cards to zero."""
     for place in range(ZERO, CARDS * length(nothing), length(nothing)):
         store_each(sums, place, nothing)
 
@@ -70,7 +70,7 @@ def _add(room: Any, hand: Any, states: Any, place: Any, totals: Any) -> Any:
 
 @compiled
 def _apart(room: Any, states: Any, place: Any, totals: Any) -> Any:
-    """Return what hands that share no card with one sum up to."""
+    """Return the sum over hands that share no card with a hand."""
     sums, step = room.sums, length(totals)
     first, second = np.uint64(states[place, FIRST]) * step, np.uint64(states[place, SECOND]) * step
     return totals - load_each(sums, first, totals) - load_each(sums, second, totals)
@@ -78,7 +78,7 @@ def _apart(room: Any, states: Any, place: Any, totals: Any) -> Any:
 
 @compiled
 def _turn(here: Any, room: Any, lane: Any, h: Any, nothing: Any) -> None:
-    """Turn round the reaches of as many hands, from one on, as a register holds."""
+    """Transpose the reaches of a register's number of hands, from one on."""
     lanes, step = width(here), length(nothing)
     for at in range(ZERO, step, lanes):
         side_by_side(here, room.starts[0], lane + at, h, room.turned, h * step + at, step)
@@ -86,7 +86,7 @@ def _turn(here: Any, room: Any, lane: Any, h: Any, nothing: Any) -> None:
 
 @compiled
 def _turn_back(here: Any, room: Any, lane: Any, h: Any, amounts: Any, nothing: Any) -> None:
-    """Write what as many hands are paid into their leaves' rows of values."""
+    """Write the payoffs of a register's number of hands into their leaves' rows of values."""
     lanes, step = width(here), length(nothing)
     for at in range(ZERO, step, lanes):
         in_rows(room.paid, h * step + at, step, amounts, here, room.starts[1], lane + at, h)
@@ -96,7 +96,7 @@ def _turn_back(here: Any, room: Any, lane: Any, h: Any, amounts: Any, nothing: A
 def _pay(
     game: Any, board: Any, player: Any, here: Any, room: Any, amounts: Any, lane: Any, showdown: Any, nothing: Any
 ) -> None:
-    """Pay leaves from a lane on: folds, or showdowns on whose boards states stand by strength."""
+    """Pay leaves from a lane on: folds, or showdowns on boards whose states are ordered by strength."""
     boards, states, turned, paid = game.boards, game.states, room.turned, room.paid
     mine, own, wide = boards[board, COUNT + player], boards[board, TABLE + player], boards[board, WIDE + player]
     theirs, other = boards[board, COUNT + (ONE - player)], boards[board, TABLE + (ONE - player)]
@@ -104,7 +104,7 @@ def _pay(
     j, h = ZERO, ZERO
     _clear(room.sums, nothing)
     totals = nothing
-    while h < mine:  # upwards: what is weaker, or all there is
+    while h < mine:  # upwards: the weaker hands, or all hands
         limit = np.uint64(states[own + h, WEAKER]) if showdown else theirs
         while j < limit:
             if j % lanes == ZERO:
@@ -130,7 +130,7 @@ def _pay(
     while h < wide:
         store_each(paid, h * step, nothing)
         h += ONE
-    while h > ZERO:  # downwards, less what is stronger
+    while h > ZERO:  # downwards: minus the stronger hands
         h -= ONE
         if showdown and h < mine:
             limit = np.uint64(states[own + h, UPTO])
@@ -177,7 +177,7 @@ def _sweep(
 
 @compiled
 def pay_leaves(game: Any, board: Any, player: Any, here: Any, room: Any, rule: Any) -> None:
-    """Write what a player is paid at a board's leaves.
+    """Write a player's payoffs at a board's leaves.
 
     Only updates use three registers at once. Certificates are rare, and compiling three registers for them takes a
     second.

@@ -1,4 +1,4 @@
-"""Limits of behaviour: constraints that bound how likely one action is at one infoset, kept exactly by the loop."""
+"""Limits of behaviour: constraints on one action's probability at one infoset, which the loop meets exactly."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from ...models.constraints import Constraint, LinearConstraint
 from ...seqform.arrays import Floats, Indices
 from ...seqform.polytope import Treeplex
 
-#: What bounds may differ by and still be the same, and add up to beyond one.
+#: The tolerance for equal bounds, and for sums of bounds above one.
 _ROUND_OFF = 1e-9
 
 
 @dataclass(frozen=True)
 class Bound:
-    """x_a ≤ u x_σ, or at least so much, for a sequence a that begins at an infoset after σ.
+    """x_a ≤ u x_σ, or the same with ≥, for a sequence a at an infoset after σ.
 
-    ``factor`` times the multiplier of this is the multiplier of the constraint.
+    The multiplier of the constraint is ``factor`` times the multiplier of this bound.
     """
 
     constraint: str
@@ -28,9 +28,9 @@ class Bound:
 
 
 def bound_of(constraint: Constraint, treeplex: Treeplex) -> Bound | None:
-    """Return what a constraint bounds, if it bounds one action where its infoset is reached and nothing else.
+    """Return the bound of a constraint, if it bounds one action given its infoset and nothing else.
 
-    All other actions together bound it too: they are at most u where it is at least 1 − u.
+    A bound on all other actions together is equivalent: they are at most u if the action is at least 1 − u.
     """
     if not isinstance(constraint, LinearConstraint):
         return None
@@ -38,7 +38,7 @@ def bound_of(constraint: Constraint, treeplex: Treeplex) -> Bound | None:
     sequences, numbers = constraint.indices[kept], constraint.coefficients[kept]
     if not len(sequences) or sequences[-1] == 0:
         return None
-    # Sequences stand in the order of their infosets: what comes before the last one's infoset can only be its parent.
+    # Sequences are in the order of their infosets: a sequence before the last one's infoset must be its parent.
     infoset = int(treeplex.sequence_infosets[sequences[-1]])
     own, parent = np.arange(*treeplex.offsets[infoset : infoset + 2]), int(treeplex.parents[infoset])
     before = sequences < own[0]
@@ -47,7 +47,7 @@ def bound_of(constraint: Constraint, treeplex: Treeplex) -> Bound | None:
     if (sequences[before] != parent).any() or (numbers[~before] != alpha).any() or 1 not in (len(bounded), len(others)):
         return None
     share, limit = float(numbers[before].sum()), constraint.limit
-    if parent == 0:  # which is always 1
+    if parent == 0:  # whose realization is always 1
         share, limit = share - limit, 0.0
     if limit:
         return None
@@ -59,10 +59,10 @@ def bound_of(constraint: Constraint, treeplex: Treeplex) -> Bound | None:
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """The least that a player's actions are taken, and which of them share what is left.
+    """The least probabilities of a player's actions, and the actions that share the rest.
 
-    A behaviour within the limits is b = ℓ + (1 − Σ ℓ) s, with the least ℓ ≥ 0 and any distribution s on the free
-    actions: so regrets of s are all that is to be learned.
+    A behaviour within the limits is b = ℓ + (1 − Σ ℓ) s, with the least probabilities ℓ ≥ 0 and any distribution s on
+    the free actions. So only regrets of s need to be learned.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Limits:
 
     @classmethod
     def among(cls, constraints: Sequence[Constraint], treeplex: Treeplex) -> "tuple[Limits | None, list[Constraint]]":
-        """Return the limits that some of a player's constraints are, if any are, and the other constraints."""
+        """Return the limits among a player's constraints, if any, and the other constraints."""
         found = {one.name: bound for one in constraints if (bound := bound_of(one, treeplex)) is not None}
         least, most = np.zeros(treeplex.num_sequences), np.ones(treeplex.num_sequences)
         for one in found.values():
@@ -103,13 +103,13 @@ class Limits:
     def prices(self, payoffs: Floats) -> dict[str, float]:
         """Return multipliers of the bounds that prove a best response within them, by constraint.
 
-        With values v of an infoset's actions, upper bounds u and lower bounds ℓ its value is, by duality, the least of
-        m + Σ u (v − m)⁺ − Σ ℓ (m − v)⁺ over levels m; the multiplier of a bound is what is between v and m.
+        With values v of an infoset's actions, upper bounds u and lower bounds ℓ, its value is by duality the minimum of
+        m + Σ u (v − m)⁺ − Σ ℓ (m − v)⁺ over levels m. The multiplier of a bound is the distance between v and m.
 
         Parameters
         ----------
         payoffs : ndarray of float64, shape (num_sequences,)
-            What the player is paid per unit of each sequence.
+            The player's payoff per unit of each sequence.
         """
         treeplex, values = self.treeplex, self.treeplex.checked_vector(payoffs, "payoffs")
         at: dict[int, list[Bound]] = {}
@@ -128,9 +128,9 @@ class Limits:
 
 
 def _priced(values: Floats, first: int, count: int, bounds: Sequence[Bound], prices: dict[str, float]) -> float:
-    """Note the multipliers of the bounds at an infoset, and return what it is worth within them."""
+    """Record the multipliers of the bounds at an infoset, and return its value within them."""
     here = values[first : first + count]
-    tightest: list[dict[int, Bound]] = [{}, {}]  # of each action, the largest lower and the smallest upper bound
+    tightest: list[dict[int, Bound]] = [{}, {}]  # for each action, the largest lower and the smallest upper bound
     for one in bounds:
         if one.number >= 1.0 if one.is_upper else one.number <= 0.0:
             continue  # it always holds
@@ -153,7 +153,7 @@ def _priced(values: Floats, first: int, count: int, bounds: Sequence[Bound], pri
 
 
 def _fits(least: Floats, most: Floats, free: Indices) -> bool:
-    """Let lower bounds and free actions say what bounds say, and return whether they can."""
+    """Express bounds by lower bounds and free actions; return whether that is possible."""
     if len(least) == 2:
         least[:] = np.maximum(least, 1.0 - most[::-1])
     closed = most <= least + _ROUND_OFF
@@ -165,6 +165,6 @@ def _fits(least: Floats, most: Floats, free: Indices) -> bool:
             return False
         least /= total
     if not (closed | (most >= 1.0 - (total - least) - _ROUND_OFF)).all():
-        return False  # an upper bound that other actions' lower bounds do not keep
+        return False  # an upper bound that other actions' lower bounds do not imply
     free[:] = ~closed
     return True

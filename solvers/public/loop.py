@@ -1,14 +1,15 @@
 """The compiled loop on a game in public form.
 
-An update of a player walks down the boards (what public chance has shown), writing the other player's reaches of every
-public state, one number a private state; pays all leaves of a board; and walks up again with values, and with regrets,
-of which behaviour is formed anew each time. So a game takes two numbers for each action and private state, regrets and
-sums of reaches, and a walk the room of one board at each depth.
+An update of a player walks down the boards (the results of public chance) and writes the other player's reaches at
+every public state, one number per private state. It pays all leaves of a board, and walks up again with values and
+regrets, from which behaviour is computed each time. So a game needs two numbers for each action and private state, a
+regret and a sum of reaches, and a walk needs the arrays of one board at each depth.
 
-Private states stand one after another, filled up to whole registers; on boards of showdowns by strength. At leaves they
-are turned round, a register holding one state at neighbouring leaves: a sweep over the hands then pays as many leaves
-as it has lanes, and nothing in it depends on their numbers. The functions take arrays, change them in place and check
-nothing. There are few arrays with many columns: compiling takes longer with each array that a function reads.
+Private states are adjacent, padded to whole registers; on boards of showdowns they are ordered by strength. At leaves
+they are transposed, so that a register holds one state at adjacent leaves: a sweep over the hands then pays as many
+leaves as a register has lanes, without branches on their numbers. The functions take arrays, change them in place and
+check nothing. There are few arrays with many columns, because compiling takes longer with each array that a function
+reads.
 """
 
 from typing import Any
@@ -76,7 +77,7 @@ from .leaf_payments import pay_leaves
 
 @compiled
 def _enter(game: Any, board: Any, player: Any, scale: Any, before: Any, here: Any) -> None:
-    """Write a player's reaches of a board's roots, whose exits are on the board before; times a scale at the root."""
+    """Write a player's reaches of a board's roots from the exits on the previous board; times a scale at the root."""
     boards, shapes, nodes, above = game.boards, game.shapes, game.nodes, game.above
     wide, count, depth = boards[board, WIDE + player], boards[board, COUNT + player], boards[board, DEPTH]
     target = game.layout[depth, 0]
@@ -101,7 +102,7 @@ def _enter(game: Any, board: Any, player: Any, scale: Any, before: Any, here: An
 
 @compiled
 def _add_whole(sums: Any, first: Any, count: Any, scales: Any, at: Any, decay: Any, here: Any, source: Any) -> None:
-    """Add reaches to ``decay`` times a node's sums in 16 bits, whose unit becomes a part of the largest."""
+    """Add reaches to ``decay`` times a node's sums in 16 bits, whose unit becomes a fraction of the largest."""
     lanes, one = width(here), spread(scales[at] * decay)
     found = spread(np.float32(0.0))
     for h in range(ZERO, count, lanes):
@@ -116,7 +117,7 @@ def _add_whole(sums: Any, first: Any, count: Any, scales: Any, at: Any, decay: A
 
 @compiled
 def _play(game: Any, board: Any, player: Any, regrets: Any, here: Any, sums: Any, scales: Any, decay: Any) -> None:
-    """Write a player's reaches on a board, where it plays as its regrets want it; add them to ``decay`` times sums."""
+    """Write a player's reaches on a board by its regrets' behaviour, and add them to ``decay`` times sums."""
     boards, nodes = game.boards, game.nodes
     shape = boards[board, SHAPE]
     begin, roots = game.shapes[shape, NODES], game.shapes[shape, ROOTS]
@@ -153,7 +154,7 @@ def _play(game: Any, board: Any, player: Any, regrets: Any, here: Any, sums: Any
 def _play_within(
     game: Any, terms: Any, board: Any, player: Any, regrets: Any, here: Any, sums: Any, decay: Any
 ) -> None:
-    """Do as :func:`_play` for a player whose actions have limits: regrets share what is left above the least."""
+    """Like :func:`_play`, for a player whose actions have limits: regrets divide what the least probabilities leave."""
     boards, nodes, least, free = game.boards, game.nodes, terms.least[player], terms.free[player]
     shape = boards[board, SHAPE]
     begin, roots = game.shapes[shape, NODES], game.shapes[shape, ROOTS]
@@ -187,7 +188,7 @@ def _play_within(
 
 @compiled
 def _tally(terms: Any, board: Any, player: Any, here: Any, reaches: Any, found: Any) -> None:
-    """Add to what rows find what a player's reaches on a board make of them."""
+    """Add the contributions of a player's reaches on a board to the values of rows."""
     place = board * TWO + player
     for entry in range(terms.met[place], terms.met[place + ONE]):
         found[terms.rows[entry]] += terms.shares[entry] * np.float64(here[reaches + terms.reaches[entry]])
@@ -195,7 +196,7 @@ def _tally(terms: Any, board: Any, player: Any, here: Any, reaches: Any, found: 
 
 @compiled
 def _number_at(sums: Any, place: Any, size: Any) -> Any:
-    """Return a number of so many bytes."""
+    """Return a number of a given size in bytes."""
     if size == 4:
         return single_in(sums, place)
     return double_in(sums, place) if size == 8 else whole_in(sums, place)
@@ -203,7 +204,7 @@ def _number_at(sums: Any, place: Any, size: Any) -> Any:
 
 @compiled
 def _as_doubles(sums: Any, first: Any, count: Any, size: Any, here: Any, target: Any) -> None:
-    """Write so many sums, of so many bytes each, as doubles."""
+    """Write sums of a given size in bytes as doubles."""
     if size == 4:
         for i in range(count):
             here[target + i] = single_in(sums, first + i)
@@ -217,7 +218,7 @@ def _as_doubles(sums: Any, first: Any, count: Any, size: Any, here: Any, target:
 
 @compiled
 def _play_average(game: Any, board: Any, player: Any, average: Any, here: Any) -> None:
-    """Write a player's reaches on a board, where it plays as on average."""
+    """Write a player's reaches on a board by its average behaviour."""
     boards, nodes = game.boards, game.nodes
     shape = boards[board, SHAPE]
     begin, roots = game.shapes[shape, NODES], game.shapes[shape, ROOTS]
@@ -244,7 +245,7 @@ def _play_average(game: Any, board: Any, player: Any, average: Any, here: Any) -
 
 @compiled
 def _open(game: Any, board: Any, player: Any, here: Any) -> None:
-    """Let values at a board's exits be zero, to be added to."""
+    """Set the values at a board's exits to zero."""
     shape, wide = game.boards[board, SHAPE], game.boards[board, WIDE + player]
     begin, values = game.shapes[shape, NODES], game.layout[game.boards[board, DEPTH], 1]
     for place in range(game.shapes[shape, SIZE]):
@@ -255,7 +256,7 @@ def _open(game: Any, board: Any, player: Any, here: Any) -> None:
 
 @compiled
 def _add_payments(terms: Any, player: Any, first: Any, here: Any, below: Any, count: Any) -> None:
-    """Add what the actions of a node pay besides to the values of what comes after them."""
+    """Add the additional payments of a node's actions to the values of its children."""
     payments = terms.payments[player]
     if len(payments) > 0:
         for h in range(ZERO, count, width(here)):
@@ -266,7 +267,7 @@ def _add_payments(terms: Any, player: Any, first: Any, here: Any, below: Any, co
 def _learn_within(
     terms: Any, player: Any, state: Any, now: Any, first: Any, here: Any, below: Any, above: Any, arity: Any, wide: Any
 ) -> None:
-    """Learn at a node whose actions have limits: regrets are of what is left above the least."""
+    """Learn at a node whose actions have limits: regrets refer to the rest above the least probabilities."""
     least, free = terms.least[player], terms.free[player]
     regrets, play, forecast = state.regrets[player], state.play[player], state.forecast[player]
     real, lanes, discounts, forecasts = here.dtype.type, width(here), in_registers(now, here), len(forecast) > 0
@@ -293,7 +294,7 @@ def _learn_within(
 
 @compiled
 def _learn(game: Any, terms: Any, board: Any, player: Any, state: Any, here: Any, now: Any) -> None:
-    """Walk up a board: values of its nodes to a player, whose regrets are updated, each counting what it does now."""
+    """Walk up a board: compute a player's values of its nodes and update its regrets, with the current discounts."""
     boards, nodes = game.boards, game.nodes
     regrets, play, forecast = state.regrets[player], state.play[player], state.forecast[player]
     shape, wide, base = boards[board, SHAPE], boards[board, WIDE + player], boards[board, BASE + player]
@@ -341,7 +342,7 @@ def _learn(game: Any, terms: Any, board: Any, player: Any, state: Any, here: Any
 
 @compiled
 def _value(game: Any, terms: Any, board: Any, player: Any, average: Any, here: Any, best: Any) -> None:
-    """Walk up a board: values of its nodes to a player who plays as on average or, with ``best``, a best response."""
+    """Walk up a board: compute a player's node values for the average behaviour or, with ``best``, a best response."""
     boards, nodes = game.boards, game.nodes
     shape, wide, base = boards[board, SHAPE], boards[board, WIDE + player], boards[board, BASE + player]
     begin, place = game.shapes[shape, NODES], game.shapes[shape, SIZE]
@@ -374,7 +375,7 @@ def _value(game: Any, terms: Any, board: Any, player: Any, average: Any, here: A
 def _value_on_average(
     sums: Any, first: Any, arity: Any, wide: Any, size: Any, here: Any, below: Any, above: Any
 ) -> None:
-    """Write what a player's node pays where it plays as on average."""
+    """Write a player's value of a node for its average behaviour."""
     for h in range(wide):
         total, value = 0.0, 0.0
         for action in range(arity):
@@ -388,7 +389,7 @@ def _value_on_average(
 
 @compiled
 def _best_within(terms: Any, player: Any, first: Any, here: Any, below: Any, above: Any, arity: Any, wide: Any) -> None:
-    """Write the most that a node's actions pay within their limits."""
+    """Write the best value of a node's actions within their limits."""
     least, free = terms.least[player], terms.free[player]
     for h in range(wide):
         most, left, sure = -np.inf, 1.0, 0.0
@@ -402,7 +403,7 @@ def _best_within(terms: Any, player: Any, first: Any, here: Any, below: Any, abo
 
 @compiled
 def _leave(game: Any, board: Any, player: Any, here: Any, before: Any, offset: Any) -> None:
-    """Add values of a board's roots to those of the exits before, which begin at an offset, image by image."""
+    """Add the values of a board's roots to those of the previous exits, which begin at an offset, image by image."""
     boards, shapes = game.boards, game.shapes
     shape, parent = boards[board, SHAPE], boards[board, PARENT]
     wide, count = boards[board, WIDE + player], boards[board, COUNT + player]
@@ -421,11 +422,11 @@ def _leave(game: Any, board: Any, player: Any, here: Any, before: Any, offset: A
 
 @compiled
 def _down(walk: Any, board: Any, player: Any, decay: Any, before: Any, here: Any, group: Any) -> None:
-    """Walk down a board: reaches of the other player, of its average where nobody learns, and what leaves pay."""
+    """Walk down a board: write the other player's reaches (of its average if nobody learns) and the leaf payoffs."""
     game, state, other = walk.game, walk.state, ONE - player
     terms = walk.terms
     _enter(game, board, other, 1.0 if terms is None else terms.scales[player], before, here)
-    if walk.rule is None:  # what is None, here and below, is not compiled
+    if walk.rule is None:  # branches for values that are None, here and below, are not compiled
         _play_average(game, board, other, state, here)
     elif terms is None:
         _play(game, board, other, state.play[other], here, state.sums[other], state.scales, decay)
@@ -441,10 +442,10 @@ def _down(walk: Any, board: Any, player: Any, decay: Any, before: Any, here: Any
 
 @compiled
 def _equal(game: Any, board: Any, player: Any, here: Any) -> None:
-    """Give private states that are alike the same values at leaves and exits, to the last digit.
+    """Give equivalent private states the same values at leaves and exits, to the last digit.
 
-    They would differ by round-off, which could make them play differently where actions are equally good. But boards
-    that are images of each other are walked once, as if what is alike did the same.
+    Round-off would make them differ, and play differently if actions are equally good. But boards that are images of
+    each other are walked once, as if equivalent states played the same.
     """
     boards, nodes, states = game.boards, game.nodes, game.states
     shape, wide, own = boards[board, SHAPE], boards[board, WIDE + player], boards[board, TABLE + player]
@@ -469,7 +470,7 @@ def _up(walk: Any, board: Any, player: Any, here: Any, best: Any) -> None:
 
 @compiled
 def _up_from(walk: Any, board: Any, player: Any, group: Any, best: Any) -> None:
-    """Walk up from the last board of some, through all that end with it."""
+    """Walk up from the last board of a group of boards, through all boards that end with it."""
     boards, groups, here, found = walk.game.boards, walk.game.groups, walk.room.room, walk.room.found
     after = board + ONE
     while boards[board, END] == after:
@@ -487,7 +488,7 @@ def _up_from(walk: Any, board: Any, player: Any, group: Any, best: Any) -> None:
 
 @compiled
 def _walk(walk: Any, player: Any, decay: Any, what: Any, first: Any, last: Any, best: Any) -> None:
-    """Walk down the root's board, down and up all boards of groups, and up the root's board again, or do a part."""
+    """Walk down the root's board, down and up all boards of groups, and up the root's board; or a part of this."""
     boards, groups, room = walk.game.boards, walk.game.groups, walk.room
     count = np.uint64(len(groups)) - ONE
     if what in (ITERATE, DESCEND):
@@ -506,7 +507,7 @@ def _walk(walk: Any, player: Any, decay: Any, what: Any, first: Any, last: Any, 
 
 @compiled
 def _add_groups(walk: Any, player: Any) -> None:
-    """Add up what groups found, in their order, whoever walked them."""
+    """Sum the results of groups in order, regardless of the threads that walked them."""
     game, room = walk.game, walk.room
     count, shape, wide = np.uint64(len(game.groups)) - ONE, game.boards[0, SHAPE], game.boards[0, WIDE + player]
     values = game.layout[0, 1]
@@ -521,7 +522,7 @@ def _add_groups(walk: Any, player: Any) -> None:
 
 @compiled
 def _root_value(game: Any, player: Any, top: Any) -> Any:
-    """Return what a walk has found that a player is paid."""
+    """Return a player's payoff after a walk."""
     value, at = 0.0, game.layout[0, 1]
     for h in range(game.boards[0, WIDE + player]):
         value += np.float64(game.weights[player, h]) * np.float64(top[at + h])
@@ -530,7 +531,7 @@ def _root_value(game: Any, player: Any, top: Any) -> Any:
 
 @compiled
 def _call(calls: Any, call: Any, excess: Any, now: Any, decay: Any) -> None:
-    """Let the multiplier of a call learn what the row is above its limit: nothing is paid where it is not called."""
+    """Update the multiplier of a call by the row's excess over its limit; without a call nothing is paid."""
     if calls[call, STAKE] <= 0.0:
         return
     share = calls[call, PRICE] / calls[call, STAKE]
@@ -547,7 +548,7 @@ def _call(calls: Any, call: Any, excess: Any, now: Any, decay: Any) -> None:
 
 @compiled
 def _charge(terms: Any, player: Any, calls: Any) -> None:
-    """Let payments of a player be its tilt, less what its rows cost at their multipliers."""
+    """Set a player's payments to its tilt minus the costs of its rows at their multipliers."""
     payments, tilts = terms.payments[player], terms.tilts[player]
     for again in range(TWO):
         for row in range(len(terms.owners)):
@@ -562,7 +563,7 @@ def _charge(terms: Any, player: Any, calls: Any) -> None:
 
 @compiled
 def _begin_terms(walk: Any) -> None:
-    """Let players be paid, and leaves count, what multipliers are before the first update."""
+    """Set payments and leaf factors from the initial multipliers."""
     terms, calls = walk.terms, walk.state.calls
     for player in range(TWO):
         _charge(terms, player, calls)
@@ -572,7 +573,7 @@ def _begin_terms(walk: Any) -> None:
 
 @compiled
 def _settle(walk: Any, player: Any, decay: Any) -> None:
-    """Let multipliers learn, after a player's update, of the other player's rows; and of the floor that it may call."""
+    """Update the multipliers of the other player's rows, and of the floor, after a player's update."""
     game, terms, room, calls = walk.game, walk.terms, walk.room, walk.state.calls
     other, found = ONE - player, room.tally[len(game.groups) - 1]
     for row in range(len(terms.owners)):
@@ -588,9 +589,9 @@ def _settle(walk: Any, player: Any, decay: Any) -> None:
 def run_public(walk: Any, what: Any, player: Any, first: Any, last: Any, iterations: Any, begun: Any) -> None:
     """Do ``iterations`` more after ``begun``, or with ``what`` a part of one update, of groups ``first`` to ``last``.
 
-    The state tells the time itself: Ctrl-C arrives when this returns, before its caller could write anything down.
-    Players take turns. What is averaged are the plans that the other player answers: those of player 0 from the second
-    on, those of player 1 from the first.
+    The state records the time itself, because Ctrl-C takes effect when this function returns, before its caller could
+    record anything. Players take turns. The averages consist of the plans to which the other player responds: player
+    0's from the second on, player 1's from the first.
     """
     if walk.terms is not None:  # noqa: SIM102 - a condition of its own is what numba leaves out
         if what in (ITERATE, DESCEND):
@@ -611,7 +612,7 @@ def run_public(walk: Any, what: Any, player: Any, first: Any, last: Any, iterati
 
 
 def evaluate_public(walk: Any, what: Any, player: Any, first: Any, last: Any, best: Any) -> Any:
-    """Return what a player earns where both play as on average, or by a best response; or do a part of that."""
+    """Return a player's payoff if both play the averages, or for a best response; or do a part of that."""
     own = np.uint64(player)
     _walk(walk, own, 0.0, what, np.uint64(first), np.uint64(last), best)
     return _root_value(walk.game, own, walk.room.top)

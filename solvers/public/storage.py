@@ -11,7 +11,7 @@ from .layout import PublicLayout, rounded_up
 
 
 def named(state: PlayArrays) -> dict[str, Any]:
-    """Return the arrays of a state by name; forecasts are empty where there are none."""
+    """Return the arrays of a state by name; forecasts are empty if there are none."""
     pairs = {"regrets": state.regrets, "sums": state.sums, "forecast": state.forecast}
     if state.scales is not None:
         pairs["scales"] = state.scales
@@ -20,9 +20,9 @@ def named(state: PlayArrays) -> dict[str, Any]:
 
 
 def converted(layout: PublicLayout, found: Mapping[str, Any], state: PlayArrays) -> dict[str, Any]:
-    """Return named arrays of any precision as those of a state want them; arrays of other names are left out.
+    """Return named arrays of any precision in the precision of a state; arrays of other names are dropped.
 
-    From more digits to fewer numbers are rounded to the nearest.
+    Numbers are rounded to the nearest if the precision is lower.
     """
     wanted, arrays = named(state), dict(found)
     if "scales 0" in arrays and "scales 0" not in wanted:
@@ -46,7 +46,7 @@ def converted(layout: PublicLayout, found: Mapping[str, Any], state: PlayArrays)
 
 
 def _nodes(layout: PublicLayout, player: int) -> tuple[Indices, Indices, Indices]:
-    """Return where the numbers of a player's decision nodes begin, which scale is theirs, and how many they are."""
+    """Return the first numbers of a player's decision nodes, their scales, and their counts."""
     starts, rows = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     wide = rounded_up(layout.counts[:, player])
     for board, number in enumerate(layout.shape_of):

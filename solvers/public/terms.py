@@ -22,16 +22,16 @@ from .arrays import CALL_COLUMNS, COUNTED, PRICE, PRICES, STAKE, TermArrays
 from .layout import PublicLayout
 from .limits import Limits
 
-#: A multiplier is at most this share of what one unit of its row can be worth, to begin with.
+#: The initial bound on a multiplier, relative to the possible worth of one unit of its row.
 FIRST_STAKE = 0.25
-#: Private states that are less likely than this share of the likeliest one count as that.
+#: Private states with a probability below this fraction of the largest count with this fraction.
 _LEAST_DEALT = 1e-6
-#: The stake is raised by this factor where it holds a multiplier back, from this share of the stake on.
+#: The factor by which a limiting stake is raised, and the fraction of the stake from which it limits a multiplier.
 RAISE, NEAR_STAKE = 4.0, 0.6
 
 
 def takes(saddle: Saddle) -> bool:
-    """Whether the loop on the public form can state a program: linear rows, each at a price of its own, or a floor."""
+    """Whether the loop on the public form can state a program: linear rows with their own prices, or a floor."""
     rows = [each for each in (saddle.own, saddle.other) if each is not None]
     linear = all(isinstance(one, LinearConstraint) for one in saddle.constraints)
     replies = saddle.view.replies
@@ -56,9 +56,9 @@ class PublicTerms:
     Attributes
     ----------
     limits : tuple of Limits or None
-        Of each player: constraints that bound how likely single actions are.
+        For each player: constraints on the probabilities of single actions.
     rows : tuple of Constraint
-        The other constraints, player 0's first: they have multipliers that learn.
+        The other constraints, player 0's first, whose multipliers are learned.
     """
 
     saddle: Saddle
@@ -79,11 +79,11 @@ class PublicTerms:
 
     @classmethod
     def of(cls, saddle: Saddle) -> "PublicTerms":
-        """Return a program as the loop takes it."""
+        """Return a program in the form of the loop."""
         return cls(saddle) if saddle.view.replies is None else TypedTerms.posed(saddle)
 
     def answer(self, profile: Profile) -> tuple[Profile, dict[str, Floats]]:
-        """Return what a profile of the game that is solved is in that of the problem, and what helps to prove it."""
+        """Convert a profile of the solved game to the problem's game; return it with its dual certificate."""
         return profile, {}
 
     @property
@@ -95,30 +95,30 @@ class PublicTerms:
 
     @property
     def player(self) -> int:
-        """Whose program it is."""
+        """The player of the program."""
         return self.saddle.view.player
 
     def penalty(self, player: int) -> float | None:
-        """Return what a unit of violation costs a player; ``None`` where its constraints are hard."""
+        """Return the cost of a unit of violation to a player; ``None`` if its constraints are hard."""
         rows = self.saddle.own if player == self.player else self.saddle.other
         return None if rows is None or rows.penalty is None else float(rows.penalty)
 
     def scales(self, price: float = 0.0) -> Floats:
-        """Return what leaves count for each player: ω and the price of the floor for the one, 1 for the other."""
+        """Return the factors of leaf payoffs: ω plus the price of the floor for the player, 1 for the other."""
         found = np.ones(2)
         found[self.player] = float(self.saddle.weight or 0.0) + price
         return found
 
     @cached_property
     def most(self) -> float:
-        """More than the objective can be, in either direction."""
+        """A bound on the absolute value of the objective."""
         tilt = self.saddle.tilt
         tilted = 0.0 if tilt is None else best_response_value(self.saddle.view.own, np.abs(tilt))
         return 1.001 * (tilted + float(self.saddle.weight or 0.0) * self.form.payoff_scale)
 
     @cached_property
     def layout(self) -> PublicLayout:
-        """The game in the loop's arrays; boards are alike if the program makes no difference between them."""
+        """The game in the loop's arrays; boards are equivalent if the program does not distinguish them."""
         whole = PublicLayout(self.form)
         if not self.form.symmetries or all(self._is_alike(whole, player) for player in (0, 1)):
             return whole
@@ -126,7 +126,7 @@ class PublicTerms:
 
     @cached_property
     def _vectors(self) -> tuple[list[Floats], list[Floats]]:
-        """What each player's sequences have that is not alike for all: rows, limits and the tilt."""
+        """The vectors over each player's sequences that may distinguish boards: rows, limits and the tilt."""
         found: tuple[list[Floats], list[Floats]] = ([], [])
         sizes = self.form.num_sequences
         for row in self.rows:
@@ -141,7 +141,7 @@ class PublicTerms:
         return found
 
     def _is_alike(self, layout: PublicLayout, player: int) -> bool:
-        """Whether sequences of a player that a layout takes for one have the same numbers in a program."""
+        """Whether a player's sequences that a layout merges have the same numbers in a program."""
         if not self._vectors[player]:
             return True
         places, stands = self._positions(layout, player)[0], layout.stands_for(player)
@@ -157,7 +157,7 @@ class PublicTerms:
 
     @staticmethod
     def _positions(layout: PublicLayout, player: int) -> tuple[Indices, npt.NDArray[np.bool_]]:
-        """Return where the numbers of each sequence of a player stand, −1 for the first; and whether it is walked."""
+        """Return the place of each of a player's sequences, −1 for the first, and whether it is walked."""
         form = layout.form
         places = np.full(form.num_sequences[player], -1)
         walked = np.zeros(len(places), dtype=bool)
@@ -174,7 +174,7 @@ class PublicTerms:
         return self._positions(self.layout, 0), self._positions(self.layout, 1)
 
     def _laid_out(self, player: int, vector: Any, fill: float = 0.0) -> Floats:
-        """Return numbers of a player's sequences in the layout of its regrets."""
+        """Return numbers over a player's sequences in the layout of its regrets."""
         places, walked = self._placed[player]
         found = np.full(self.layout.sizes[player], fill)
         found[places[walked]] = vector[walked]
@@ -182,7 +182,7 @@ class PublicTerms:
 
     @property
     def changes(self) -> tuple[bool, bool]:
-        """Whether there is anything that each player is paid besides what leaves do."""
+        """Whether each player has payments in addition to leaves."""
         first, second = (
             any(row.player == player for row in self.rows) or (player == self.player and self.saddle.tilt is not None)
             for player in (0, 1)
@@ -190,7 +190,7 @@ class PublicTerms:
         return first, second
 
     def arrays(self, number: Any) -> TermArrays:
-        """Return what the compiled loop reads, with payments and limits in such numbers."""
+        """Return the arrays of the compiled loop, with payments and limits of a number type."""
         none = np.zeros(0, dtype=number)
         tilts, payments, least, free = [], [], [], []
         for player, limits in enumerate(self.limits):
@@ -220,18 +220,18 @@ class PublicTerms:
 
     @staticmethod
     def limit(row: LinearConstraint) -> float:
-        """Return what a row is at most, less what the empty sequence adds to it."""
+        """Return the limit of a row minus the contribution of the empty sequence."""
         return row.limit - float(row.coefficients[row.indices == 0].sum())
 
     def _entries(self, row: LinearConstraint) -> tuple[Indices, Floats]:
-        """Return where a row's coefficients are paid, on boards that are walked."""
+        """Return where a row's coefficients are paid, on walked boards."""
         places, walked = self._placed[row.player]
         kept = walked[row.indices]
         own = row.indices[kept]
         return places[own], row.coefficients[kept] / self._weights[row.player][own]
 
     def _met(self) -> dict[str, Any]:
-        """Return where walks meet the reaches that rows are of; those of alike boards are met where one is walked."""
+        """Return where walks meet the reaches of rows; those of equivalent boards are met on the walked one."""
         layout, rows, boards, reaches, shares = self.layout, [], [], [], []
         roots = np.array([len(layout.shapes[shape].entries) for shape in layout.shape_of])
         widths = layout.widths
@@ -272,9 +272,9 @@ class PublicTerms:
         return calls
 
     def _worth(self, row: LinearConstraint) -> float:
-        """Return how likely private states are dealt for which a row counts, by unit of its coefficients.
+        """Return the probability of the private states that a row concerns, per unit of its coefficients.
 
-        Those that are never dealt keep to rows too.
+        Rows also hold for states that are never dealt.
         """
         dealt = self._dealt[row.player]
         kept = row.indices > 0
@@ -282,7 +282,7 @@ class PublicTerms:
         return 1.0 / float(sizes.max(initial=0.0) or 1.0)
 
     def _by_sequence(self, player: int, of_states: Floats) -> Floats:
-        """Return what each sequence of a player has of its private state; of the first one 1."""
+        """Return the number of each sequence's private state; 1 for the empty sequence."""
         found = np.ones(self.form.num_sequences[player])
         for node in np.flatnonzero(self.form.players == player).tolist():
             for child in self.form.children[node].tolist():
@@ -293,7 +293,7 @@ class PublicTerms:
 
     @cached_property
     def _weights(self) -> tuple[Floats, Floats]:
-        """The reach at the root, where plans have 1; not 0, where nothing is reached."""
+        """The reach at the root, where plans have 1; positive even for states that are not dealt."""
         first, second = (
             self._by_sequence(player, np.where(own > 0.0, own, np.inf)) for player, own in enumerate(self.form.weights)
         )
@@ -301,7 +301,7 @@ class PublicTerms:
 
     @cached_property
     def _dealt(self) -> tuple[Floats, Floats]:
-        """How likely a private state is dealt that each sequence is of."""
+        """The probability of each sequence's private state."""
         weights = self.form.weights
         first, second = (
             self._by_sequence(player, self.form.arrival(player, 0, weights[1 - player]) * weights[player])
@@ -311,7 +311,7 @@ class PublicTerms:
 
     @cached_property
     def _opposed(self) -> list[tuple[int, int]]:
-        """The pairs of rows that are an equation together."""
+        """The pairs of rows that form an equation."""
         known: dict[Any, int] = {}
         found = []
         for number, row in enumerate(self.rows):
@@ -323,15 +323,15 @@ class PublicTerms:
 
     @staticmethod
     def average_prices(calls: Floats) -> Floats:
-        """Return average multipliers of the rows; last that of the floor."""
+        """Return average multipliers of the rows, and last that of the floor."""
         found: Floats = calls[:, PRICE].copy()
         np.divide(calls[:, PRICES], calls[:, COUNTED], out=found, where=calls[:, COUNTED] > 0.0)
         return found
 
     def multipliers(self, calls: Floats, plans: Sequence[Floats]) -> dict[str, float]:
-        """Return average multipliers by name, and those of limits that prove most of plans."""
+        """Return average multipliers by name, with the multipliers of limits that give the tightest proof."""
         view, prices = self.saddle.view, self.average_prices(calls).tolist()
-        for one, other in self._opposed:  # only their difference counts
+        for one, other in self._opposed:  # only their difference matters
             both = min(prices[one], prices[other])
             prices[one], prices[other] = prices[one] - both, prices[other] - both
         found = {row.name: price for row, price in zip(self.rows, prices, strict=False)}
@@ -351,7 +351,7 @@ class PublicTerms:
         return found | ({} if self.saddle.floor is None else {SAFETY: prices[-1]})
 
     def raise_stakes(self, calls: Floats, violations: Mapping[str, float], options: Options) -> None:
-        """Raise the stakes that hold multipliers back although their rows are violated."""
+        """Raise the stakes that limit the multipliers of violated rows."""
         names = [row.name for row in self.rows]
         hard = [self.penalty(row.player) is None for row in self.rows]
         if self.saddle.floor is not None:
@@ -364,7 +364,7 @@ class PublicTerms:
 
 
 def no_terms(number: Any, num_boards: int) -> TermArrays:
-    """Return what the compiled loop reads where a problem adds nothing to the game."""
+    """Return the arrays of the compiled loop for a problem without terms."""
     none, no_places = np.zeros(0, dtype=number), np.zeros(0, dtype=np.uint64)
     return TermArrays(
         payments=(none, none),
@@ -387,16 +387,16 @@ def no_terms(number: Any, num_boards: int) -> TermArrays:
 
 @dataclass(frozen=True, eq=False)
 class TypedTerms(PublicTerms):
-    """A program against an opponent who plays as some plan ŷ under constraints with probability p, else freely.
+    """A program against an opponent who plays a plan ŷ under constraints with probability p, and is otherwise free.
 
-    The opponent is of one of two types, which the player does not see: ŷ is what the first one does.
+    The opponent has one of two types, which the player does not see: ŷ is the play of the first type.
 
     Attributes
     ----------
     outer : Saddle
         The program, with the opponent's plans p ŷ + (1 − p) y.
     places : tuple of ndarray of int
-        Of both types, their sequences in the game with types.
+        The sequences of both types in the game with types.
     """
 
     outer: Saddle

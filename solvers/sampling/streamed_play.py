@@ -153,7 +153,7 @@ class StreamedStrategy(Mapping[Hashable, dict[Hashable, float]]):
         return [own[action] for action in actions]
 
     def to_strategy(self, game: Game) -> Strategy:
-        """Return the same strategy in a game that can be enumerated, uniform at infosets that are unknown.
+        """Return the same strategy in a game that can be enumerated, uniform at unknown infosets.
 
         Raises
         ------
@@ -406,12 +406,11 @@ def streamed_gain(
 
     Notes
     -----
-    The response is found by regret matching on sampled regrets against the fixed others, and plays the action of the
-    largest cumulative regret at each infoset it has met. It need not be a best response, so that a small gain proves
-    nothing. What it gains is estimated apart from how it was found, so that the estimate is right on average; to
-    measure exploitability by a response that is learned: F. Timbers, N. Bard, E. Lockhart, M. Lanctot, M. Schmid, N.
-    Burch, J. Schrittwieser, T. Hubert and M. Bowling, "Approximate exploitability: learning a best response", IJCAI
-    2022.
+    The response is found by regret matching on sampled regrets against the fixed others, and plays the action with the
+    largest cumulative regret at each infoset it has met. It need not be a best response, so a small gain proves
+    nothing. Its gain is estimated separately from its learning, so the estimate is unbiased. For exploitability by a
+    learned response see F. Timbers, N. Bard, E. Lockhart, M. Lanctot, M. Schmid, N. Burch, J. Schrittwieser, T. Hubert
+    and M. Bowling, "Approximate exploitability: learning a best response", IJCAI 2022.
 
     Examples
     --------
@@ -448,7 +447,7 @@ def _learned(
     sampling: str,
     seed: int,
 ) -> StreamedStrategy:
-    """Return the response that walks against fixed strategies make."""
+    """Return the response learned by walks against fixed strategies."""
     tables = [Infosets(each, len(profile)) for each in range(len(profile))]
     settings = Settings(sampling == "outcome", False, float("-inf"), 0.6, None)
     others = {each.player: each.probabilities for each in profile if each.player != player}
@@ -472,7 +471,7 @@ def _learned(
 
 
 def _played(rules: Rules, profile: StreamedProfile, games: int, seed: int) -> Floats:
-    """Play games at random, apart from all walks; return what each paid, shape (games, players)."""
+    """Simulate games, independently of all walks; return their payoffs, shape (games, players)."""
     numbers = SplitMix64(first_random_state(check_whole(seed, "seed", UnknownMethodError), 1))
     tables = [Infosets(player, len(profile)) for player in range(len(profile))]
     fixed = {each.player: each.probabilities for each in profile}
@@ -484,31 +483,31 @@ def _played(rules: Rules, profile: StreamedProfile, games: int, seed: int) -> Fl
 
 
 def student_interval(mean: float, variance: float, games: int, confidence: Any) -> MeanResult:
-    """Return Student's interval about a mean over games, itself of such a variance."""
+    """Return Student's interval around a mean over games with a given variance of the mean."""
     share = check_number(confidence, "confidence", InvalidStrategyError, "(0, 1)")
     reach = float(special.stdtrit(games - 1, (1.0 + share) / 2.0)) * math.sqrt(variance)
     return MeanResult(mean, mean - reach, mean + reach)
 
 
 def _checked_games(rules: Rules, profile: Any, games: Any) -> int:
-    """Return how many games are to be played by a profile, or refuse one of the two."""
+    """Check a profile and a number of games; return the number."""
     if not isinstance(profile, StreamedProfile) or len(profile) != rules.num_players:
         raise InvalidStrategyError(
             f"{shown(profile)} is not a streamed profile of the game: expected one StreamedStrategy for each of "
             f"{rules.num_players} players"
         )
-    return check_whole(games, "games", InvalidStrategyError, "[2, inf)")  # one game has no spread
+    return check_whole(games, "games", InvalidStrategyError, "[2, inf)")  # one game has no variance
 
 
 def rules_of(game: Any) -> tuple[Rules, str, Mapping[str, Hashable]]:
-    """Return rules, the name and the longer words for actions of a game.
+    """Return the rules, the name and the action words of a game.
 
     Raises
     ------
     InvalidGameError
         If it is not a game.
     UnsupportedProblemError
-        If it has no rules.
+        If the game has no rules.
     """
     known = game if isinstance(game, Game) else Game("", rules=game)
     rules = known.rules
@@ -525,12 +524,12 @@ def _line(record: dict[str, Any]) -> str:
 
 
 def _read(lines: Iterable[str]) -> list[StreamedStrategy]:
-    """Return the strategies that the lines of a file hold.
+    """Return the strategies in the lines of a file.
 
     Raises
     ------
     GameFileError
-        With the line.
+        With the number of the line.
     """
     strategies: list[StreamedStrategy] = []
     for number, line in enumerate(lines, start=1):

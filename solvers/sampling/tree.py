@@ -17,7 +17,7 @@ from ...seqform.sequence_form import SequenceForm
 from ..records import record
 from .splitmix import cumulative
 
-#: Columns of the table of histories: who moves, the first child, how many children, and where the rest is found.
+#: Columns of the table of histories: the mover, the first child, the number of children, and the place of the data.
 MOVER, CHILD, COUNT, PLACE = 0, 1, 2, 3
 
 
@@ -36,30 +36,31 @@ class TreeArrays(NamedTuple):
 class HistoryTree:
     """The histories of a game; all arrays are read-only.
 
-    Sequences of all players are numbered through: sequence ``s`` of player ``i`` has the *position* ``bases[i] + s``.
+    Sequences of all players are numbered consecutively: sequence ``s`` of player ``i`` has the *position* ``bases[i] +
+    s``.
 
     Attributes
     ----------
     nodes : ndarray of int32, shape (num_nodes, 4)
-        Of each history who moves (:data:`~treeplex.seqform.rules.CHANCE` and
-        :data:`~treeplex.seqform.rules.TERMINAL` included), its first child, after which the others come, and how many
-        there are; then the position of the infoset's first sequence, at a chance node the place of the first outcome
-        in ``chance``, at a leaf its number in the leaf table. The root is history 0.
+            For each history: the mover (including :data:`~treeplex.seqform.rules.CHANCE` and
+            :data:`~treeplex.seqform.rules.TERMINAL`), its first child, which the others follow, and the number of
+            children. Then the position of the infoset's first sequence; at a chance node, the place of the first
+            outcome in ``chance``; at a leaf, its number in the leaf table. The root is history 0.
     chance : ndarray of float64
-        At each chance node the sums of the probabilities up to each outcome; the last is 1.
+        The cumulative probabilities of each chance node; the last is 1.
     payoffs : ndarray of float64, shape (num_leaves, num_players)
-        Those of the leaf table.
+        The payoffs of the leaf table.
     infosets : ndarray of int32, shape (num_infosets, 3)
-        Of each player's infosets in turn: the position of the first sequence, how many there are, and the position of
-        the parent sequence.
+            For the infosets of each player in turn: the position of the first sequence, the number of sequences, and
+            the position of the parent sequence.
     bases : ndarray of int64, shape (num_players + 1,)
-        The position of each player's empty sequence; the number of positions.
+        The position of each player's empty sequence, followed by the number of positions.
     ranges : ndarray of int64, shape (num_players + 1,)
         Player ``i`` has the infosets ``ranges[i]:ranges[i + 1]``.
     length : int
-        The most moves of a history, those of chance included.
+        The largest number of moves of a history, including chance's.
     depth, width : int
-        The most decisions that one player meets in a row, and how many actions these have together, at most.
+        The largest number of decisions of one player on a path, and of their actions together.
 
     Examples
     --------
@@ -81,12 +82,12 @@ class HistoryTree:
 
     @property
     def num_nodes(self) -> int:
-        """Number of histories, the root and the leaves included."""
+        """Number of histories, including the root and the leaves."""
         return len(self.nodes)
 
     @property
     def num_players(self) -> int:
-        """Number of players, chance not counted."""
+        """Number of players, not counting chance."""
         return int(self.payoffs.shape[1])
 
     @property
@@ -104,13 +105,13 @@ class HistoryTree:
 
 
 def history_tree(game: Game, memory: int | str | None = None) -> HistoryTree:
-    """Walk a game once and write its histories down as arrays, in 16 bytes a history.
+    """Walk a game once and store its histories in arrays, with 16 bytes per history.
 
     Parameters
     ----------
     game : Game
     memory : int or str, optional
-        What it may take, as for :func:`~treeplex.seqform.enumeration.enumerate_game`.
+        The memory budget, as for :func:`~treeplex.seqform.enumeration.enumerate_game`.
 
     Returns
     -------
@@ -123,14 +124,14 @@ def history_tree(game: Game, memory: int | str | None = None) -> HistoryTree:
     UnsupportedProblemError
         If the game has no histories, or its sequence form does not follow from them.
     GameTooLargeError
-        If it takes more than the budget.
+        If it exceeds the budget.
     """
     if not isinstance(game, Game):
         raise InvalidGameError(f"game is {shown(game)}, expected a Game, such as load_game returns")
     rules = game.rules
     if rules is None:
         raise UnsupportedProblemError(f"{game.spec} has no histories, expected rules or a tree: sampling needs them")
-    form = game.sequence_form  # the walk to it checks the rules
+    form = game.sequence_form  # building it checks the rules
     if form.leaves is None or any(not treeplex.single_parent for treeplex in form.treeplexes):
         raise UnsupportedProblemError(f"{game.spec} has no table of leaves: sampling needs one")
     budget = Budget(memory)
@@ -151,7 +152,7 @@ def history_tree(game: Game, memory: int | str | None = None) -> HistoryTree:
     decisions = nodes[:, MOVER] >= 0
     nodes[decisions, PLACE] += bases[nodes[decisions, MOVER]].astype(np.int32)
     depth, width = _longest(form)
-    # Compiled functions are compiled anew for arrays that lie otherwise.
+    # numba would compile functions again for arrays with another memory layout.
     payoffs = np.ascontiguousarray(form.leaves.payoffs)
     for table in (nodes, chance, infosets, payoffs):
         table.flags.writeable = False
@@ -176,7 +177,7 @@ def _refuse(game: Game) -> NoReturn:
 
 
 def _walk(rules: Rules, game: Game, budget: Budget) -> tuple[Integers, Floats, int, int, list[list[Hashable]]]:
-    """Return the table of histories, chance's sums, the number of leaves, the longest history, and the infosets.
+    """Return the table of histories, cumulative probabilities, number of leaves, longest history and infosets.
 
     Leaves and infosets are met in the order of :func:`~treeplex.seqform.enumeration.enumerate_game`.
     """
@@ -233,7 +234,7 @@ def _walk(rules: Rules, game: Game, budget: Budget) -> tuple[Integers, Floats, i
 
 
 def _longest(form: SequenceForm) -> tuple[int, int]:
-    """Return the most decisions of a player in a row, and the most actions that these have together."""
+    """Return the largest number of decisions of a player on a path, and of their actions together."""
     depth, width = 0, 0
     for treeplex in form.treeplexes:
         if not treeplex.num_infosets:

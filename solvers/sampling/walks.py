@@ -1,8 +1,8 @@
-"""Walks over a game's rules, state by state, and the infosets that they meet: the game is never enumerated.
+"""Walks over a game's rules, state by state, and the infosets that they meet, without enumerating the game.
 
-A walk changes nothing but the random numbers, and infosets that it is the first to meet: it returns an
-:class:`Update`, so that one which is broken off leaves no trace in regrets and averages. Random numbers are drawn, and
-numbers are added, in the order of the compiled samplers, so that both give the same results bit for bit.
+A walk changes only the random numbers, and adds infosets that it is the first to meet. It returns an :class:`Update`,
+so that an interrupted walk leaves no trace in regrets and averages. Random numbers are drawn, and numbers are added, in
+the order of the compiled samplers, so that both give the same results bit for bit.
 """
 
 import math
@@ -21,19 +21,19 @@ from ...seqform.rules import CHANCE, PROBABILITY_TOLERANCE, TERMINAL, Rules, out
 from ..methods import MCCFR
 from .splitmix import SplitMix64, cumulative
 
-#: An infoset: its entry in a dictionary, its number, a reference to its actions, and room for arrays to grow.
+#: Bytes of an infoset: its dictionary entry, its number, a reference to its actions, and spare room of arrays.
 _INFOSET = 130
-#: A set of actions that no infoset before had.
+#: Bytes of a new set of actions.
 _MENU = 100
-#: A sequence of an infoset, an array of floats: arrays grow by an eighth.
+#: Bytes of a sequence per array of floats: arrays grow by an eighth.
 _FLOAT = 9
-#: Histories between two looks at the clock, and how long a history may become without a leaf.
+#: Histories between two readings of the clock, and the largest length of a history without a leaf.
 _LOOK, _LONGEST = 256, 1_000_000
-#: Distributions of chance that are kept.
+#: The number of cached chance distributions.
 _KEPT = 10_000
-#: Samples are divided by the probability of a player's own choices. Quotients up to this remain floats when added up.
+#: Samples are divided by the probability of a player's own choices. Sums of quotients up to this stay finite.
 LARGEST_WEIGHT = 1e280
-#: Why outcome sampling cannot go on.
+#: Why outcome sampling cannot continue.
 OVERFLOW = (
     f"plays are too long for outcome sampling: a play was sampled with a probability below {1 / LARGEST_WEIGHT:g}, and "
     "its weight, the inverse, exceeds the range of floats; use another method or a shorter game"
@@ -44,41 +44,41 @@ class LaysOut(Protocol):
     """Receives infosets that are met for the first time."""
 
     def lay_out(self, table: "Infosets", number: int, label: Hashable, actions: Sequence[Hashable]) -> None:
-        """Note an infoset; again, if Ctrl-C broke into it."""
+        """Record an infoset; can be repeated after Ctrl-C."""
 
 
 class Infosets:
-    """The infosets of one player that have been met, numbered in that order, and what is known of them.
+    """The infosets of one player met so far, numbered in that order, with their data.
 
-    Sequences are numbered as they come, from 0 on, those of an infoset together; -1 is the empty sequence.
+    Sequences are numbered in order from 0, those of an infoset consecutively; -1 is the empty sequence.
 
     Parameters
     ----------
     player : int
     num_players : int
     with_baselines : bool
-        Whether there are guesses of every player's value after each sequence.
+        Whether there are baselines of every player's value after each sequence.
     preferences : sequence of Prefer or PreferStrategy, optional
-        With them every sequence has a degree, and every infoset a threshold and a count of visits.
+        The preferences, which add a degree to every sequence, and a threshold and a count of visits to every infoset.
     vulnerability : float
-        That of preferences that have none of their own.
+        The vulnerability of preferences without their own.
 
     Attributes
     ----------
     numbers : dict
         From labels to infosets.
     starts, parents : array of int
-        Of each infoset the first sequence, and the sequence that leads to it.
+        The first sequence of each infoset, and its parent sequence.
     menus : list of tuple
-        Of each infoset the actions.
+        The actions of each infoset.
     regrets, sums : array of float
-        Of each sequence: cumulative sampled regrets, and sums of policies.
+        For each sequence: cumulative sampled regrets, and sums of policies.
     baselines : list of array of float
-        One a player.
+        One per player.
     degrees, thresholds, visits : array of float
         Empty without preferences.
     size : int
-        Bytes that all this takes, about.
+        The approximate memory of these data, in bytes.
     """
 
     def __init__(
@@ -92,14 +92,14 @@ class Infosets:
         self.player = player
         self.numbers: dict[Hashable, int] = {}
         self.menus: list[tuple[Hashable, ...]] = []
-        self._menus: dict[tuple[Hashable, ...], tuple[Hashable, ...]] = {}  # equal ones are kept once
+        self._menus: dict[tuple[Hashable, ...], tuple[Hashable, ...]] = {}  # equal menus are stored once
         self.starts, self.parents = array("q", [0]), array("q")
         self.regrets, self.sums = array("d"), array("d")
         self.baselines = [array("d") for _ in range(num_players if with_baselines else 0)]
         self.degrees, self.thresholds, self.visits = array("d"), array("d"), array("d")
         self.prefers = preferences is not None
-        self.matched: set[int] = set()  # which preferences were about an infoset
-        self.costs: LaysOut | None = None  # which constraints pay for an infoset
+        self.matched: set[int] = set()  # the preferences that matched an infoset
+        self.costs: LaysOut | None = None  # adds the costs of constraints at an infoset
         self.size = 0
         self._preferences, self._vulnerability = preferences or (), vulnerability
 
@@ -108,16 +108,16 @@ class Infosets:
 
     @property
     def num_sequences(self) -> int:
-        """Number of sequences, without the empty one."""
+        """Number of sequences, not counting the empty one."""
         return self.starts[len(self)]
 
     def add(self, label: Hashable, actions: Iterable[Hashable], parent: int) -> int:
-        """Add an infoset that is met for the first time, and return its number.
+        """Add a new infoset, and return its number.
 
         Raises
         ------
         InvalidGameError
-            If it has no actions, or two that are the same, or a label cannot be hashed.
+            If it has no actions, or a repeated action, or a label is not hashable.
         """
         if not has_order(actions):
             listed(actions, f"infoset {shown(label)} of player {self.player} has actions", verb="return")
@@ -132,7 +132,7 @@ class Infosets:
             )
         number = len(self.numbers)
         zeros = [0.0] * count
-        # The start comes first and the number last: Ctrl-C may interrupt this, and then the infoset has not been met.
+        # The start is added first and the number last: if Ctrl-C interrupts this, the infoset counts as not met.
         self._cut(number)
         self.starts.append(self.starts[-1] + count)
         self.parents.append(parent)
@@ -152,7 +152,7 @@ class Infosets:
         return number
 
     def refuse(self, number: int, label: Hashable, actions: Iterable[Hashable], parent: int) -> NoReturn:
-        """Say what is wrong where an infoset has other actions, or another past, than when it was met first.
+        """Raise the error for an infoset with other actions, or another past, than at the first meeting.
 
         Raises
         ------
@@ -170,7 +170,7 @@ class Infosets:
         )
 
     def _lay_out(self, label: Hashable, menu: tuple[Hashable, ...], is_first: bool) -> None:
-        """Append what preferences say of an infoset; where several are about it the last one counts."""
+        """Append the preference data of an infoset; if several preferences match, the last one counts."""
         degrees, threshold = [1.0] * len(menu), 0.0
         for index, preference in enumerate(self._preferences):
             answer = preference.degrees(self.player, label, menu, is_first)
@@ -183,7 +183,7 @@ class Infosets:
         self.visits.append(0.0)
 
     def _cut(self, number: int) -> None:
-        """Cut off what an interrupted addition has left."""
+        """Remove the remains of an interrupted addition."""
         if len(self.starts) == number + 1:
             return
         del self.starts[number + 1 :], self.parents[number:], self.menus[number:]
@@ -194,32 +194,32 @@ class Infosets:
 
 
 class OutOfTimeError(Exception):
-    """The time limit came in the middle of a walk."""
+    """The time limit was reached during a walk."""
 
 
 class OutOfMemoryError(Exception):
-    """The infosets that have been met take the memory budget."""
+    """The infosets met so far use up the memory budget."""
 
 
 class WeightOverflowError(Exception):
-    """The weight of a sample leaves the range of floats; see :data:`OVERFLOW`."""
+    """The weight of a sample exceeds the range of floats; see :data:`OVERFLOW`."""
 
 
-#: Arrays, the first place in each, and the values from there on.
+#: Arrays, the first place in each, and the values to write from there on.
 Writes = list[tuple[Any, int, list[float]]]
 
 
 class Update(NamedTuple):
-    """What one turn of a player changes: new values, so that writing them twice does no harm."""
+    """The changes of one turn of a player: new values, so that writing them twice is harmless."""
 
     player: int
     writes: Writes
-    touched: int  # histories, those before it included
-    turns: float  # of the player, this one included
+    touched: int  # histories, including earlier ones
+    turns: float  # of the player, including this one
 
 
 class Settings(NamedTuple):
-    """What is sampled, as :class:`~treeplex.solvers.methods.rules.SamplingRule` says it, and the local rule."""
+    """The sampling scheme of a :class:`~treeplex.solvers.methods.rules.SamplingRule`, and the local rule."""
 
     outcome: bool
     simple: bool
@@ -231,7 +231,7 @@ class Settings(NamedTuple):
 
     @classmethod
     def of(cls, method: MCCFR, num_players: int) -> "Settings":
-        """Return what a method samples in a game of so many players."""
+        """Return the settings of a method for a number of players."""
         rule, bias = method.sampling_rule(num_players), method.bias
         return cls(
             outcome=rule.sampling == "outcome",
@@ -251,22 +251,22 @@ class Walker:
     ----------
     rules : Rules
     tables : sequence of Infosets
-        One a player.
+        One per player.
     settings : Settings
     numbers : SplitMix64
     look : callable, optional
-        Called now and then when infosets have been met for the first time; it may raise :class:`OutOfMemoryError`.
+        Called from time to time after new infosets; it may raise :class:`OutOfMemoryError`.
     fixed : mapping, optional
-        By player who does not learn, the function from an infoset and its actions to their probabilities.
+        For each player who does not learn, the function from an infoset and its actions to probabilities.
 
     Attributes
     ----------
     turns : list of float
-        How often each player has walked.
+        The number of walks of each player.
     deadline : float
-        When to break off, by ``time.perf_counter``.
+        The time at which to interrupt, by ``time.perf_counter``.
     payoff_ranges : list of tuple of float
-        Of each player the lowest and the highest payoff that walks have met.
+        Each player's lowest and highest payoff that walks have met.
     """
 
     def __init__(
@@ -290,13 +290,13 @@ class Walker:
         self._players = frozenset(range(len(tables)))
 
     def turn(self, player: int, before: int = 0, averages: bool = True) -> Update:
-        """Walk for one player, as its turn in an iteration is, and return what changes.
+        """Do one player's turn in an iteration, and return the changes.
 
         Parameters
         ----------
         player : int
         before : int
-            How many histories have been touched before.
+            The number of histories touched before.
         averages : bool
             Whether policies are added to averages.
 
@@ -304,7 +304,7 @@ class Walker:
         ------
         OutOfTimeError, OutOfMemoryError, WeightOverflowError
         InvalidGameError
-            If the rules break a rule of games; the message shows the state.
+            If the rules are not valid; the message shows the state.
         """
         random_state = self.numbers.state
         writes: Writes = []
@@ -316,7 +316,7 @@ class Walker:
         return Update(player, writes, touched, self.turns[player] + 1.0)
 
     def _walk(self, player: int, averages: bool, writes: Writes) -> int:
-        """Walk for one player; return how many histories that touched."""
+        """Walk for one player; return how many histories it touched."""
         touched, settings = 0, self.settings
         averaged = (player + 1) % len(self.tables) if averages and settings.simple else player
         if averages and not settings.simple:
@@ -324,25 +324,25 @@ class Walker:
         return touched + (self._outcome if settings.outcome else self._external)(player, averaged, writes)
 
     def _add_regrets(self, own: Infosets, start: int, found: Sequence[float], writes: Writes) -> None:
-        """Add what a walk has found at an infoset to its regrets."""
+        """Add the results of a walk at an infoset to its regrets."""
         floor, regrets = self.settings.floor, own.regrets[start : start + len(found)]
         writes.append((own.regrets, start, [max(old + new, floor) for old, new in zip(regrets, found, strict=True)]))
 
     def apply(self, update: Update) -> None:
-        """Write what a turn changes."""
+        """Write the changes of a turn."""
         for target, place, values in update.writes:
             target[place : place + len(values)] = array("d", values)
         self.turns[update.player] = update.turns
 
     def play(self) -> list[float]:
-        """Play one game at random, each player as it is fixed, and return everybody's payoff.
+        """Simulate one game between fixed players, and return all payoffs.
 
         Raises
         ------
         InvalidGameError
-            If the rules break a rule of games; the message shows the state.
+            If the rules are not valid; the message shows the state.
         InvalidStrategyError
-            If a strategy knows an infoset with other actions.
+            If a strategy has other actions at an infoset.
         """
 
         def move(who: int, state: Any) -> Hashable:
@@ -352,7 +352,7 @@ class Walker:
         leaf, _ = self._path(self._root, move)
         return [self._payoff(leaf, player) for player in range(len(self.tables))]
 
-    # What is played.
+    # Policies.
 
     def policy(self, table: Infosets, number: int) -> list[float]:
         """Return the policy at an infoset by the local rule."""
@@ -404,14 +404,14 @@ class Walker:
         return number, table.menus[number]
 
     def _chosen(self, policy: list[float], uniform: float) -> int:
-        """Return a random action: of a policy, mixed with so much of the uniform one."""
+        """Return a random action of a policy mixed with the uniform policy."""
         number, chosen = self.numbers.random(), 0
         if uniform:
             each = uniform / len(policy)
             policy = [weight * (1.0 - uniform) + each for weight in policy]
         for action, probability in enumerate(policy):
             if probability > 0.0:
-                chosen = action  # round-off may leave something over: then it is the last that is possible
+                chosen = action  # with round-off, the last possible action
                 if number < probability:
                     break
                 number -= probability
@@ -426,7 +426,7 @@ class Walker:
         try:
             first = outcomes[0][1]
             chances = [chance for _, chance in outcomes]
-            # Most often one object stands at every outcome, and then sums are known: fractions are slow numbers.
+            # Most often the probabilities are the same objects again, and their sums are cached: fractions are slow.
             if all(chance is first for chance in chances):
                 key = (first, len(chances))
                 sums = self._chances.get(key)
@@ -470,7 +470,7 @@ class Walker:
         )
 
     def _mover(self, state: Any, who: Any) -> int:
-        """Return a player's number, or refuse an invalid one."""
+        """Return a player's number, or raise an error if it is invalid."""
         if not is_whole(who) or who not in self._players:
             raise InvalidGameError(
                 f"the state {shown(state)} has player {shown(who)}, expected 0 to {len(self.tables) - 1}, chance "
@@ -479,16 +479,16 @@ class Walker:
         return int(who)
 
     def _pause(self, moves: int) -> None:
-        """Look at the clock, and at how long it is since a leaf was met."""
+        """Check the clock, and the number of moves since the last leaf."""
         if now() >= self.deadline:
             raise OutOfTimeError
         if moves > _LONGEST:
             raise GameTooLargeError(f"a history has more than {_LONGEST:,} moves: every history must end")
 
-    # The walks.
+    # Walks.
 
     def _path(self, state: Any, move: Callable[[int, Any], Hashable], touched: int = 1) -> tuple[Any, int]:
-        """Walk down to a leaf, ``move`` choosing the actions; return it and how many histories have been touched."""
+        """Walk down to a leaf by actions from ``move``; return the leaf and the number of histories touched."""
         rules, players, begun = self.rules, self._players, touched
         player_at, child = rules.player, rules.child
         while True:
@@ -506,12 +506,12 @@ class Walker:
                 self._pause(touched - begun)
 
     def _external(self, player: int, averaged: int, writes: Writes) -> int:
-        """Walk all actions of a player and one of everybody else's; return how many histories that touched."""
+        """Walk all actions of a player and one of each other player; return the number of histories touched."""
         play = self._play
         own, other = self.tables[player], self.tables[averaged]
         average = averaged != player
         sums: dict[int, list[float]] = {}
-        # A frame: the state, the infoset, its actions and policy, the values found so far, everybody's last sequences.
+        # A frame: the state, the infoset, its actions and policy, the values found so far, all players' last sequences.
         frames: list[tuple[Any, int, tuple[Hashable, ...], list[float], list[float], list[int]]] = []
         lasts = [-1] * len(self.tables)
 
@@ -536,7 +536,7 @@ class Walker:
         while True:
             leaf, touched = self._path(state, move, touched)
             value = self._payoff(leaf, player)
-            while frames:  # up to an action that has not been walked
+            while frames:  # back up to an action that has not been walked
                 above, number, menu, policy, values, before = frames[-1]
                 values.append(value)
                 action = len(values)
@@ -559,11 +559,11 @@ class Walker:
                 return touched
 
     def _outcome(self, player: int, averaged: int, writes: Writes) -> int:
-        """Walk one path, a player on its policy mixed with the uniform one; return how many histories that touched."""
+        """Walk one path, a player's policy mixed with the uniform one; return the number of histories touched."""
         play, settings = self._play, self.settings
         exploration, rate = settings.exploration, settings.rate
         average = averaged != player
-        # A frame: who moved, the infoset, the policy, the action, the probability of the player's own sampling.
+        # A frame: the mover, the infoset, the policy, the action, the probability of the player's own sampling.
         frames: list[tuple[int, int, list[float], int, float]] = []
         lasts = [-1] * len(self.tables)
         reach = 1.0
@@ -608,7 +608,7 @@ class Walker:
             mean = expected + probability * correction
             if who == player:
                 scale = 1.0 / here
-                if not scale * abs(correction) <= LARGEST_WEIGHT:  # a product of ratios from here on, and baselines
+                if not scale * abs(correction) <= LARGEST_WEIGHT:  # a product of ratios below, and baselines
                     raise WeightOverflowError
                 guesses[action] = before + correction
                 self._add_regrets(table, start, [scale * (own - mean) for own in guesses], writes)
@@ -618,7 +618,7 @@ class Walker:
         return touched
 
     def _average(self, player: int, writes: Writes) -> int:
-        """Walk one path, everybody else playing uniformly, and add a player's policies to its sums."""
+        """Walk one path, on which all others play uniformly, and add a player's policies to its sums."""
         table = self.tables[player]
         lasts = [-1] * len(self.tables)
 
@@ -639,9 +639,9 @@ class Walker:
 
 
 def in_proportion(weights: Sequence[float]) -> list[float]:
-    """Return probabilities in proportion to weights of at least 0, all alike if all are 0."""
+    """Return probabilities in proportion to non-negative weights; uniform if all are 0."""
     total = 0.0
-    for weight in weights:  # in this order and not compensated, as compiled code does it
+    for weight in weights:  # in this order and without compensation, as in compiled code
         total += weight
     return [weight / total for weight in weights] if total > 0.0 else [1.0 / len(weights)] * len(weights)
 

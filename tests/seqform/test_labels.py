@@ -299,7 +299,9 @@ class OneChoice:
 @pytest.mark.parametrize("where", ["actions", "chance outcomes", "payoffs"])
 def test_sets_are_refused_where_an_order_counts(where: str, kind: Any) -> None:
     rules = OneChoice(kind, where)
-    with pytest.raises(InvalidGameError, match=rf"has {where} .*(a {kind.__name__} whose order.*return|as) a tuple"):
+    with pytest.raises(
+        InvalidGameError, match=rf"has {where} .*(a {kind.__name__} whose order.*return|expected) a tuple"
+    ):
         assert Game("g", rules=rules).sequence_form
     with pytest.raises(InvalidGameError, match=f"has {where}"):
         StreamedMCCFR(rules).run(10)
