@@ -22,13 +22,13 @@ def calls(
     Parameters
     ----------
     function : callable
-        Of a module, so that other processes can import it.
+        A module's function, so that other processes can import it.
     arguments : iterable of tuple
     jobs : int, optional
-        How many at once; −1 for one a core, or all of a cluster. By default what ``joblib.parallel_config`` says, and
-        without it one call after the other in this process.
+        Number of calls at once; −1 for one per core or the whole cluster. Default: from ``joblib.parallel_config``;
+        without it, calls run one by one in this process.
     ordered : bool
-        Whether in the order of the arguments, or as they come.
+        Whether to keep the order of the arguments.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def calls(
 
 
 def _call(function: Callable[..., T], arguments: tuple[Any, ...], folder: str) -> T:
-    # Ctrl-C goes to every process of a terminal: the one that the user started decides what becomes of the others.
+    # Ctrl-C goes to every process of a terminal: the one that the user started ends the others.
     if multiprocessing.parent_process() is not None and threading.current_thread() is threading.main_thread():
         for name in ("SIGINT", "SIGHUP", "SIGQUIT"):
             if hasattr(signal, name):
@@ -60,7 +60,7 @@ def _call(function: Callable[..., T], arguments: tuple[Any, ...], folder: str) -
 
 @functools.cache
 def _follow_parent() -> None:
-    """End this process soon after the one that started it: one that is killed cannot say so."""
+    """End this process soon after its parent, which cannot report that it was killed."""
     parent = os.getppid()
 
     def watch() -> None:

@@ -1,4 +1,4 @@
-"""What players of a card game are paid: all pairs of hands that share no card alike, or the stronger hand."""
+"""Payoffs of card games: equal for all pairs of hands without a common card, or to the stronger hand."""
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
@@ -22,12 +22,12 @@ class CardPayoff(ReadOnly):
     Parameters
     ----------
     cards : two array_like of int, shape (num_hands, 2)
-        Each player's hands; cards are numbers from 0 to 63. A hand may come twice, as of two types of a player.
+        Each player's hands; cards are numbers from 0 to 63. A hand may occur twice, for two types of a player.
     alive : two array_like of int
-        Which of each player's hands there are; others are paid nothing.
+        Each player's hands in play; the others' payoffs are 0.
     strengths : two array_like of int, shape (num_hands,), optional
-        Of hands: player 0's is paid 1 where it is the larger, −1 where it is the smaller, 0 where they are equal. By
-        default every pair that can be dealt together pays 1.
+        Strengths of hands: player 0 is paid 1 if its hand is stronger, −1 if weaker, 0 if they are equal. By default
+        every pair that can be dealt together pays 1.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class CardPayoff(ReadOnly):
         return f"CardPayoff(shape={self.shape}, {'folds' if self.strengths is None else 'showdowns'})"
 
     def twice(self, player: int) -> "CardPayoff":
-        """Return the payoffs where each of a player's hands comes a second time, behind the last."""
+        """Return the payoffs with all of a player's hands repeated after the last one."""
         cards, alive, strengths = list(self.cards), list(self.alive), None
         alive[player] = np.concatenate([alive[player], alive[player] + len(cards[player])])
         cards[player] = np.concatenate([cards[player]] * 2)
@@ -82,7 +82,7 @@ class CardPayoff(ReadOnly):
         return 1.0
 
     def times(self, reach: Floats) -> Floats:
-        """Return what player 0's hands are paid, given player 1's reach; of several reaches, column by column."""
+        """Return the payoffs of player 0's hands for player 1's reach, or for several, one per column."""
         return self.factored.times(reach)
 
     def transposed_times(self, reach: Floats) -> Floats:
@@ -91,14 +91,14 @@ class CardPayoff(ReadOnly):
 
     @cached_property
     def factored(self) -> FactoredPayoff:
-        """The matrix in factors, a few non-zeros a hand."""
+        """The matrix in factors, with a few non-zeros per hand."""
         return self._pairs() if self.strengths is None else self._comparisons(self.strengths)
 
     def _pairs(self) -> FactoredPayoff:
         """Return the factors of pairs: the total, a sum for each card, and each hand itself.
 
-        A hand meets all of the other player's hands but those that hold one of its two cards; the hand that holds both
-        was then taken off twice.
+        A hand meets all of the other player's hands except those with one of its two cards; the hand with both is
+        subtracted twice.
         """
         mine, theirs = self.alive
         cards = self.cards[0][mine], self.cards[1][theirs]
@@ -123,9 +123,9 @@ class CardPayoff(ReadOnly):
         return FactoredPayoff(left, right.T, scale=1.0)
 
     def _comparisons(self, strengths: tuple[Indices, Indices]) -> FactoredPayoff:
-        """Return the factors of comparisons: player 1's hands summed up by strength, all in one chain and by card.
+        """Return the factors of comparisons: sums of player 1's hands by strength, over all hands and per card.
 
-        The weight of weaker hands is one of the sums, less those for its two cards.
+        The weight of weaker hands is one of the sums over all, minus those for the hand's two cards.
         """
         mine, theirs = self.alive
         strong = strengths[0][mine]
@@ -145,7 +145,7 @@ class CardPayoff(ReadOnly):
             their_factors.append(width + np.arange(count))
             chained.append(np.arange(count) > 0)
             ranked = others[of_theirs]
-            # Sums of what is weaker, of what is not stronger, and of all.
+            # Sums of weaker hands, of hands that are not stronger, and of all.
             for last, sign in (
                 (np.searchsorted(ranked, strong[of_mine], side="left"), 1.0),
                 (np.searchsorted(ranked, strong[of_mine], side="right"), 1.0),
@@ -163,7 +163,7 @@ class CardPayoff(ReadOnly):
 
 
 def _kept(values: Any) -> Indices:
-    """Return whole numbers as a read-only array: the same one if it is, for many boards share their hands."""
+    """Return whole numbers as a read-only array: the same array if it already is, as many boards share hands."""
     if isinstance(values, np.ndarray) and values.dtype == np.int64 and not values.flags.writeable:
         return values
     return frozen(np.array(values, dtype=np.int64))
@@ -171,7 +171,7 @@ def _kept(values: Any) -> Indices:
 
 @lru_cache(maxsize=16)
 def _fault(cards: bytes) -> str:
-    """Return what is wrong with a player's hands; boards of one game share them."""
+    """Return the error in a player's hands, cached because boards of one game share them."""
     hands = np.frombuffer(cards, dtype=np.int64).reshape(-1, 2)
     if len(hands) and not (hands.min() >= 0 and hands.max() < 64):
         return "cards must be numbers from 0 to 63"

@@ -38,7 +38,7 @@ def deprecated_names(
     ...     warnings.simplefilter("always")
     ...     found = find("GameSize")
     >>> found.__name__, str(caught[0].message)
-    ('GameSize', 'treeplex.GameSize is now treeplex.seqform.GameSize; the old name goes with the next minor version')
+    ('GameSize', 'treeplex.GameSize is now treeplex.seqform.GameSize; the next minor version removes the old name')
     """
 
     def find(name: str) -> Any:

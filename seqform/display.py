@@ -1,4 +1,4 @@
-"""What notebooks show, and pictures: HTML and matplotlib are loaded when somebody looks."""
+"""Displays in notebooks, and pictures: HTML and matplotlib are loaded on first use."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
@@ -19,13 +19,13 @@ def _found(place: str) -> Callable[..., Any]:
 
 
 class Displayed:
-    """Something that notebooks show as blocks of a page, in place of its text.
+    """An object that notebooks show as blocks of a page, in place of its text.
 
     Attributes
     ----------
     shown_by : str
-        The function that makes the blocks of an object: its module, a colon and its name. A notebook shows whatever is
-        computed, so blocks are few.
+        The function that makes the blocks of an object: its module, a colon and its name. Notebooks show every result,
+        so blocks are few.
     """
 
     shown_by: ClassVar[str]
@@ -47,7 +47,7 @@ class Drawn:
     Attributes
     ----------
     drawn_by : str
-        The function that draws it, as :attr:`Displayed.shown_by` is written, unless the class itself does.
+        The function that draws it, in the form of :attr:`Displayed.shown_by`, unless the class does.
     """
 
     drawn_by: ClassVar[str]
@@ -73,14 +73,14 @@ class Drawn:
         ----------
         path : path-like
         *args, **how
-            What :meth:`figure` takes.
+            Arguments of :meth:`figure`.
 
         Raises
         ------
         MissingExtraError
             If matplotlib is not installed.
         GameFileError
-            If the suffix is another one, or the file cannot be written.
+            If the suffix is not one of these, or the file cannot be written.
         """
         from .interchange.pictures import write_picture
 

@@ -1,4 +1,4 @@
-"""The histories of a game one by one, depth first: the order in which everything here numbers them."""
+"""The histories of a game one by one, depth first: the order in which this package numbers them."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
@@ -15,21 +15,21 @@ class History:
     Attributes
     ----------
     state : object
-        The rules' own.
+        The state of the rules.
     player : int
-        Who moves; ``CHANCE`` or ``TERMINAL`` where nobody does.
+        The player to move, ``CHANCE`` or ``TERMINAL``.
     before : History or None
-        The one before its last action; ``None`` at the root.
+        The history before the last action; ``None`` at the root.
     action : hashable
         The action or the outcome of chance that leads here.
     place : int
-        Which of its siblings it is, from 0.
+        Its index among its siblings.
     probability : number
-        With which chance leads here; 1 after a player's action.
+        The probability of chance's last outcome; 1 after a player's action.
     number : int
-        From 0, in the order of the walk.
+        Its number from 0, in the order of the walk.
     data : object
-        What whoever walks keeps with it, to be found at the histories after it.
+        Data that the caller stores for use at later histories.
     """
 
     __slots__ = ("action", "before", "data", "number", "place", "player", "probability", "state")
@@ -61,18 +61,17 @@ def walk(rules: Rules, watch: Watch | None = None, leaves_first: bool = True) ->
     Parameters
     ----------
     rules : Rules
-        Walked before without complaint: :func:`~treeplex.seqform.enumeration.enumerate_game` checks them.
+        Already checked by :func:`~treeplex.seqform.enumeration.enumerate_game`.
     watch : Watch, optional
-        Looks at the memory that is taken on the way.
+        Checks memory on the way.
     leaves_first : bool
-        Whether leaves come right after the history that they follow, last action first, as
-        :func:`~treeplex.seqform.enumeration.enumerate_game` has them; if not, each comes in its place among the
-        actions.
+        Whether leaves come right after their parent, last action first, as in
+        :func:`~treeplex.seqform.enumeration.enumerate_game`; if not, each comes in its place among the actions.
 
     Yields
     ------
     History
-        The walk asks for its actions when it needs the next one.
+        The walk asks the rules for its actions only when it goes on.
     """
     player_at, child, outcomes_at = rules.player, rules.child, outcomes_of(rules)
     root = rules.initial_state()
@@ -108,18 +107,18 @@ def walk(rules: Rules, watch: Watch | None = None, leaves_first: bool = True) ->
 
 
 def name_history(rules: Rules, number: int) -> str:
-    """Name a history by its number, by its action path."""
+    """Return the action path of the history with a number."""
     return next(str(history) for history in walk(rules) if history.number == number)
 
 
 def name_leaf(rules: Rules, leaf: int) -> str:
-    """Name a leaf by its number among the leaves, by its action path."""
+    """Return the action path of the leaf with a number among the leaves."""
     leaves = (history for history in walk(rules) if history.player == TERMINAL)
     return next(str(history) for number, history in enumerate(leaves) if number == leaf)
 
 
 def describe_path(actions: Sequence[Hashable]) -> str:
-    """Name a history by its action path, ``the root`` if it is empty; the middle of a long one is left out."""
+    """Name a history by its action path, ``the root`` if it is empty; a long path is cut in the middle."""
     actions = list(actions)
     names = [one_line(str(action), 40) for action in (actions if len(actions) <= 20 else actions[:10] + actions[-10:])]
     if len(actions) > 20:

@@ -1,4 +1,4 @@
-"""Where a strategy loses: what each infoset contributes to a player's regret against the others."""
+"""Where a strategy loses: each infoset's contribution to a player's regret against the other players."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,30 +14,30 @@ from .sequence_form import SequenceForm, sequence_form_of
 from .sheet import Column, Table, count, payoff, share
 from .strategy import Profile, checked_player
 
-#: A loss below this part of the largest counterfactual value is round-off.
+#: A loss below this fraction of the largest counterfactual value is round-off.
 _ROUND_OFF = 1e-10
 
 
 @explained
 def infoset_losses(game: Game | SequenceForm, profile: Profile, player: int) -> Floats:
-    """Return what a player loses at each infoset against the others' strategies in a profile.
+    """Return a player's loss at each infoset against the other players' strategies in a profile.
 
     Parameters
     ----------
     game : Game or SequenceForm
-        With any number of players and any payoffs; plans may form a flow polytope.
+        With any number of players and any payoffs; its plans may form a flow polytope.
     profile : Profile
     player : int
 
     Returns
     -------
     ndarray of float64, shape (num_infosets,)
-        At least 0, in payoff units. They sum to the player's regret: what a best response gains over the profile.
+        At least 0, in payoff units. They sum to the player's regret, the gain of a best response over the profile.
 
     Raises
     ------
     InvalidStrategyError
-        If the profile is of another game, or there is no such player.
+        If the profile belongs to another game, or the player does not exist.
 
     Notes
     -----
@@ -79,7 +79,7 @@ def infoset_losses(game: Game | SequenceForm, profile: Profile, player: int) -> 
 
 
 def _lost(treeplex: Treeplex, gradient: Floats, plan: Floats) -> tuple[Floats, Floats]:
-    """Return what is lost by each sequence, x(I, a) (V(I) − v(I, a)), and the values v; nothing by the empty one."""
+    """Return each sequence's loss x(I, a) (V(I) − v(I, a)), 0 for the empty one, and the values v."""
     values = sequence_values(treeplex, gradient)
     lost = np.zeros(len(values))
     if treeplex.num_infosets:
@@ -98,17 +98,16 @@ def largest_losses(
     game : Game or SequenceForm
     profile : Profile
     players : sequence of int, optional
-        Whose infosets; by default everybody's.
+        The players whose infosets are listed; by default all.
     top : int
-        How many infosets at most.
+        The maximum number of infosets.
 
     Returns
     -------
     list of dict
         With ``player``; ``infoset``, its label as text; ``loss``, see :func:`infoset_losses`; ``reach``, the player's
-        own probability of playing to the infoset; ``action``, the action by which it loses most there;
-        ``probability``, how often it takes it; and ``better``, the action of the best response. Infosets at which
-        nothing but round-off is lost are left out.
+        own probability of playing to the infoset; ``action``, the action that loses most there; ``probability``, that
+        action's probability; and ``better``, the best response's action. Infosets whose loss is round-off are left out.
 
     Examples
     --------
@@ -148,7 +147,7 @@ def largest_losses(
 
 
 def losses_table(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
-    """Return rows of :func:`largest_losses` as a table of an answer."""
+    """Return rows of :func:`largest_losses` as a table of a solution."""
     columns = [
         *(Column("player", count), Column("infoset"), Column("loss", payoff), Column("reach", share)),
         *(Column("action", heading="plays"), Column("probability", share), Column("better")),

@@ -1,4 +1,4 @@
-"""Numbers that are given as text, or exactly, as floats and fractions, none turned into zero; seconds as text."""
+"""Conversion of texts and exact numbers to floats and fractions, never rounding to zero; seconds as text."""
 
 import math
 from collections.abc import Mapping
@@ -7,12 +7,12 @@ from fractions import Fraction
 from numbers import Real
 from typing import Any
 
-# Texts of numbers are read up to this length, and decimals up to this exponent: longer ones fill the memory.
+# The largest length of a number's text, and exponent of a decimal: larger ones would fill the memory.
 _LONGEST_TEXT, _LARGEST_EXPONENT = 10_000, 400
 
 
 class TooSmallError(ValueError):
-    """A number that is not zero, though the float nearest to it is."""
+    """A non-zero number whose nearest float is zero."""
 
     def __init__(self) -> None:
         super().__init__("too small for a float")
@@ -31,8 +31,8 @@ def read_float(text: str) -> float:
     Raises
     ------
     ValueError
-        If it is not a number; a :class:`TooSmallError` if its float would be zero, and it is not; a
-        :class:`TooLargeError` if it would be infinite, and it is not.
+        If it is not a number; a :class:`TooSmallError` if it is not zero but its float is; a :class:`TooLargeError` if
+        it is finite but its float is not.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def read_share(text: str) -> float:
     Raises
     ------
     ValueError
-        As :func:`read_float`; more than one per cent sign is not a number.
+        As :func:`read_float`; also for more than one percent sign.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def exact_float(number: float | Fraction | Decimal) -> float:
     Raises
     ------
     TooSmallError, OverflowError
-        If its float would be zero, and it is not, or infinite.
+        If it is not zero but its float is, or its float is infinite.
     """
     nearest = float(number)
     if number and not nearest:
@@ -88,7 +88,7 @@ def exact_float(number: float | Fraction | Decimal) -> float:
 
 
 def read_exactly(value: Any) -> float | Fraction:
-    """Return a number or a text as a float, or as a fraction if it is exact."""
+    """Return a number or a text as a float, or exact ones as a fraction."""
     if isinstance(value, str):
         if len(value) > _LONGEST_TEXT:
             raise ValueError("it is too long")
@@ -103,7 +103,7 @@ def read_exactly(value: Any) -> float | Fraction:
 
 
 def seconds_text(number: float) -> str:
-    """Return seconds in three digits, without an exponent.
+    """Return seconds with three digits, without an exponent.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def seconds_text(number: float) -> str:
 
 
 def seconds_in_words(seconds: Mapping[str, float]) -> str:
-    """Return where time went, in the order of work; parts below half a hundredth of the whole are left out.
+    """Return the seconds of each stage, in order; stages below 0.5% of the total are left out.
 
     Examples
     --------

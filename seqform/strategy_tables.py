@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 def behaviour_of_dict(
     treeplex: Treeplex, player: int, behaviour: Mapping[Hashable, Mapping[Hashable, float]]
 ) -> Floats:
-    """Return the behaviour of ``{infoset: {action: probability}}``; infosets left out play uniformly.
+    """Return the behaviour of ``{infoset: {action: probability}}``; omitted infosets play uniformly.
 
     Raises
     ------
     InvalidStrategyError
-        If an infoset or action is unknown, or what should be a probability is not a number.
+        If an infoset or action is unknown, or a probability is not a number.
     """
     vector = treeplex.uniform_behaviour()
     if not isinstance(behaviour, Mapping):
@@ -55,7 +55,7 @@ def behaviour_of_dict(
 
 
 def text_table(behaviour: Mapping[Hashable, Mapping[Hashable, float]], reach: Floats, digits: int) -> str:
-    """Return ``{infoset: {action: probability}}`` and the reach of each infoset as text, a line an infoset."""
+    """Return ``{infoset: {action: probability}}`` and the reach of each infoset as text, one line per infoset."""
     unit = partial(decimals, digits=digits)
     actions = list(dict.fromkeys(chain.from_iterable(behaviour.values())))
     columns = [Column("infoset"), Column("reach", unit), *(Column("", unit, str(action)) for action in actions)]
@@ -67,7 +67,7 @@ def text_table(behaviour: Mapping[Hashable, Mapping[Hashable, float]], reach: Fl
 
 
 def frame_of(treeplex: Treeplex, behaviour: Floats, plan: Floats) -> "pd.DataFrame":
-    """Return a behaviour strategy and its plan as a DataFrame, a row a sequence.
+    """Return a behaviour strategy and its plan as a DataFrame, one row per sequence.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def frame_of(treeplex: Treeplex, behaviour: Floats, plan: Floats) -> "pd.DataFra
 
 
 def joint_frame(frames: "Mapping[int, pd.DataFrame]") -> "pd.DataFrame":
-    """Return the frames of players as one, with a column of players before those of :func:`frame_of`."""
+    """Join the players' frames, with a column of players before those of :func:`frame_of`."""
     import pandas as pd
 
     return pd.concat(frames, names=["player"]).reset_index("player").reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""Files read within bounds, written whole or not at all, and named in every error; ``.npz`` archives among them."""
+"""Reading files within limits and writing them atomically, with the file named in every error; ``.npz`` archives."""
 
 import codecs
 import contextlib
@@ -26,7 +26,7 @@ from .encoding import from_json, to_json
 if sys.platform != "win32":
     import fcntl
 
-#: The largest game file that is read, in bytes. A node takes some 100 of them, and about a kilobyte of memory.
+#: The largest size of a game file, in bytes. A node takes about 100 bytes of it, and about a kilobyte of memory.
 MAX_BYTES = 2**28
 #: Bytes of memory for each byte of a graph in GraphML or JSON: nodes without attributes take up to 60, games 12 to 20.
 GRAPH_EXPANSION = 64
@@ -34,7 +34,7 @@ GRAPH_EXPANSION = 64
 
 @contextlib.contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let every error about a game say which file it is about; the type of the error stays.
+    """Add the file's name to every error about a game; the error keeps its type.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except (InvalidGameError, GameTooLargeError) as error:
         text = str(error)
-        if text.startswith(f"{name}: "):  # a reader within another one
+        if text.startswith(f"{name}: "):  # one reader called another
             raise
         named = type(error)(f"{name}: {text}")
         if isinstance(error, GameFileError) and isinstance(named, GameFileError):
@@ -61,23 +61,23 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def read_bytes(path: str | os.PathLike[str], expansion: int = 1, limit: int = MAX_BYTES) -> bytes:
-    """Return what a file holds.
+    """Return the content of a file.
 
     Parameters
     ----------
     path : path-like
     expansion : int
-        How many bytes of memory at most are taken, in the end, for each byte of the file.
+        The most bytes of memory that the caller needs for each byte of the file.
     limit : int
-        The most bytes that are read.
+        The largest size of the file in bytes.
 
     Raises
     ------
     GameFileError
-        If there is no such file, it is not a regular file, it cannot be read, it is larger, or it is one of another
-        program, see :mod:`~treeplex.seqform.interchange.signatures`; the message names it.
+        If the file does not exist, is not regular, cannot be read, is too large, or belongs to another program, see
+        :mod:`~treeplex.seqform.interchange.signatures`; the message names it.
     GameTooLargeError
-        If what is made of it may take more memory than the budget; the message names it.
+        If its content may take more memory than the budget; the message names the file.
     """
     with refusing_unreadable(path):
         size = regular_size(path)
@@ -95,14 +95,14 @@ def read_bytes(path: str | os.PathLike[str], expansion: int = 1, limit: int = MA
 
 
 def regular_size(path: str | os.PathLike[str]) -> int:
-    """Return how many bytes a regular file has, before it is opened.
+    """Return the size of a regular file in bytes, without opening it.
 
     Raises
     ------
     GameFileError
-        If it is a directory, a device or a pipe, which would wait for ever.
+        If it is a directory, or a device or pipe, which could block.
     OSError, ValueError
-        If there is no such file, or it cannot be read.
+        If it does not exist or cannot be read.
     """
     status = Path(path).stat()
     if stat.S_ISDIR(status.st_mode):
@@ -118,7 +118,7 @@ def check_memory(needed: int, budget: Budget | None = None) -> None:
     Parameters
     ----------
     needed : int
-        Bytes that it takes at most.
+        The most bytes that the file takes in memory.
     budget : Budget, optional
         By default a new one.
 
@@ -135,20 +135,20 @@ def check_memory(needed: int, budget: Budget | None = None) -> None:
 
 
 def check_suffix(path: str | os.PathLike[str], what: str, suffixes: Sequence[str]) -> str:
-    """Return the suffix of a file to write, in lower case.
+    """Return the suffix of an output file, in lower case.
 
     Parameters
     ----------
     path : path-like
     what : str
-        What is written, with its article.
+        The content of the file, with its article.
     suffixes : sequence of str
-        Those that it is written with.
+        The suffixes that it may have.
 
     Raises
     ------
     GameFileError
-        If the suffix is another one.
+        If the suffix is none of these.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def check_suffix(path: str | os.PathLike[str], what: str, suffixes: Sequence[str
     return suffix
 
 
-#: How files of the library begin, what they hold, and what reads that.
+#: How files of the library begin, what they hold, and which command reads them.
 _BEGINNINGS = (
     (rb"EFG |<\?xml|<graphml", "a game", "treeplex info"),
     (rb'\{"directed"|board\s*=', "a game", "treeplex info"),
@@ -179,7 +179,7 @@ _BEGINNINGS = (
 
 
 def other_kind(path: str | os.PathLike[str], expected: str) -> str:
-    """Return what a file begins like, and what reads that, if it is not what is expected; otherwise nothing.
+    """Return the kind of an unexpected file, and what reads it; otherwise an empty text.
 
     Parameters
     ----------
@@ -212,34 +212,33 @@ def _check_size(size: int, limit: int) -> None:
         raise GameFileError(f"it has {size:,} bytes or more, expected at most {limit:,}")
 
 
-#: What the passing name of a file that is being written looks like; see :func:`writing_whole`.
+#: The pattern of temporary names; see :func:`writing_whole`.
 _PASSING = re.compile(r"\..*\.treeplex-[0-9a-f]{8}(\..*)?", re.DOTALL)
 
 
 @contextlib.contextmanager
 def writing_whole(path: str | os.PathLike[str], previous: str | os.PathLike[str] | None = None) -> Iterator[Path]:
-    """Write a file under a passing name beside it, and put it in its place once all of it is on the disk.
+    """Write a file under a temporary name beside it, and rename it once all of it is on the disk.
 
-    Every file that the library writes goes through here. If writing fails (a full disk, a kill), the old content
-    stays; the passing file of a process that was killed is removed when the next file is written to that folder. A file
-    that may not be written is not replaced either. A target that is not a regular file (a device, a pipe) is written
-    directly.
+    The library writes every file through this function. If writing fails (a full disk, a kill), the old content stays.
+    The next write to that folder removes the temporary files of killed processes. A read-only file is not replaced. A
+    target that is not a regular file (a device, a pipe) is written directly.
 
     Parameters
     ----------
     path : path-like
     previous : path-like, optional
-        Where the old file goes.
+        The new path of the old file.
 
     Yields
     ------
     Path
-        Where to write; it has the suffix of `path`.
+        The path to write to; it has the suffix of `path`.
 
     Raises
     ------
     OSError, ValueError
-        If it cannot be written.
+        If the file cannot be written.
 
     Examples
     --------
@@ -256,7 +255,7 @@ def writing_whole(path: str | os.PathLike[str], previous: str | os.PathLike[str]
         os.fsync(file.fileno())
         if mode is not None:
             passing.chmod(stat.S_IMODE(mode))
-        if sys.platform == "win32":  # where an open file cannot be moved
+        if sys.platform == "win32":  # which cannot move an open file
             file.close()
         if previous is not None and mode is not None:
             target.replace(previous)
@@ -265,7 +264,7 @@ def writing_whole(path: str | os.PathLike[str], previous: str | os.PathLike[str]
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a file that :func:`writing_whole` cannot write; what is there stays as it is.
+    """Raise an error if :func:`writing_whole` cannot write a file; an existing file stays unchanged.
 
     Raises
     ------
@@ -278,14 +277,14 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def _target(path: str | os.PathLike[str]) -> tuple[Path, int | None]:
-    """Return the file that a path leads to, symbolic links followed, and its mode, ``None`` if there is none yet.
+    """Follow symbolic links; return the file and its mode, ``None`` if it does not exist.
 
     Raises
     ------
     OSError, ValueError
-        If it is a directory, or may not be written.
+        If it is a directory or read-only.
     """
-    target = Path(os.path.realpath(path))  # a symbolic link stays one
+    target = Path(os.path.realpath(path))  # symbolic links are kept
     try:
         mode = target.stat().st_mode
     except FileNotFoundError:
@@ -299,7 +298,7 @@ def _target(path: str | os.PathLike[str]) -> tuple[Path, int | None]:
 
 @contextlib.contextmanager
 def _passing_file(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """Make an empty file beside a target for the block, locked so that other processes see that somebody writes it.
+    """Create an empty file beside a target for the block, locked so that other processes see it is in use.
 
     The file is closed at the end of the block, and removed unless the block has moved it away.
     """
@@ -312,14 +311,14 @@ def _passing_file(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
             if sys.platform != "win32":
                 with contextlib.suppress(OSError):  # not every file system has locks
                     fcntl.flock(file, fcntl.LOCK_EX)
-            is_locked = os.fstat(file.fileno()).st_nlink > 0  # otherwise another process took it for a leftover
+            is_locked = os.fstat(file.fileno()).st_nlink > 0  # otherwise another process removed it as a leftover
             if is_locked:
                 yield passing, file
 
 
 @contextlib.contextmanager
 def _removing(passing: Path, file: BinaryIO) -> Iterator[None]:
-    """Close and remove a file after the block, if it is still there under its name."""
+    """Close a file after the block, and remove it if it still has its name."""
     try:
         yield
     finally:
@@ -329,7 +328,7 @@ def _removing(passing: Path, file: BinaryIO) -> Iterator[None]:
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove the passing files in a folder that nobody writes any more."""
+    """Remove a folder's temporary files that no process writes any more."""
     with contextlib.suppress(OSError):
         with os.scandir(folder) as entries:
             left = [Path(entry.path) for entry in entries if _PASSING.fullmatch(entry.name)]
@@ -339,7 +338,7 @@ def _remove_leftovers(folder: Path) -> None:
 
 
 def _remove_leftover(passing: Path) -> None:
-    if sys.platform == "win32":  # which does not remove what somebody has open
+    if sys.platform == "win32":  # which does not remove open files
         passing.unlink()
         return
     file = os.open(passing, os.O_WRONLY | os.O_NOFOLLOW)
@@ -362,7 +361,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a game file, whole or not at all.
+    """Write a game file atomically.
 
     Raises
     ------
@@ -375,7 +374,7 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
 
 @contextlib.contextmanager
 def refusing_unreadable(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn the failure to read a game file into one line that names it.
+    """Turn an error in reading a game file into one line that names the file.
 
     Raises
     ------
@@ -396,7 +395,7 @@ def refusing_unreadable(path: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def refusing_unwritable(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn the failure to write a game file into one line.
+    """Turn an error in writing a game file into one line.
 
     Raises
     ------
@@ -412,17 +411,17 @@ def refusing_unwritable(path: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def refusing_damaged(path: object, what: str, refusal: type[ValueError], expected: str = "") -> Iterator[None]:
-    """Turn the failure to read an archive into one line.
+    """Turn an error in reading an archive into one line.
 
     Parameters
     ----------
     path : path-like
     what : str
-        What is wrong with a file that cannot be read, such as ``is not a strategy file, or a damaged one``.
+        The message for a file that cannot be read, such as ``is not a strategy file, or a damaged one``.
     refusal : type of exception
-        Those of this type pass.
+        The type of the error; errors of this type pass unchanged.
     expected : str
-        What the file should hold, as :func:`other_kind` takes it.
+        The expected content, as in :func:`other_kind`.
 
     Raises
     ------
@@ -438,7 +437,7 @@ def refusing_damaged(path: object, what: str, refusal: type[ValueError], expecte
         raise GameTooLargeError(f"{named}: {error}") from None
     except refusal:
         raise
-    except Exception as error:  # a damaged archive makes zipfile, zlib, numpy and json raise almost anything
+    except Exception as error:  # with a damaged archive, zipfile, zlib, numpy and json raise almost any error
         from .signatures import foreign_file
 
         foreign = foreign_file(str(path))
@@ -449,7 +448,7 @@ def refusing_damaged(path: object, what: str, refusal: type[ValueError], expecte
 
 
 def csv_text(headings: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return rows as comma-separated values below a line of their headings; ``None`` is empty."""
+    """Return rows as comma-separated values below a line of headings; ``None`` is empty."""
     text = StringIO()
     writer = csv.DictWriter(text, headings, lineterminator="\n")
     writer.writeheader()
@@ -462,16 +461,16 @@ def reason_of(error: Exception) -> str:
     return one_line((getattr(error, "strerror", None) or str(error)).lower())
 
 
-#: Archives of up to so many bytes unpacked are read whatever they are packed to …
+#: Archives up to this many bytes unpacked are read at any compression ratio …
 ALWAYS_READ = 2**28
-#: … and larger ones up to so many times their own size.
+#: … and larger ones up to this ratio.
 MAX_RATIO = 100
-#: Bytes of memory for each byte unpacked: metadata, of four bytes a character, may be empty objects alone.
+#: Bytes of memory per unpacked byte: metadata, four bytes per character, may consist of empty objects.
 _EXPANSION = 8
 
 _KINDS = "biufUS"
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-#: How a member begins: its signature, 22 bytes that its entry in the directory repeats, and two lengths.
+#: The header of a member: its signature, 22 bytes that its directory entry repeats, and two lengths.
 _LOCAL = struct.Struct("<4s22xHH")
 
 
@@ -483,19 +482,19 @@ def write_archive(
     packed: bool = True,
     previous: str | Path | None = None,
 ) -> None:
-    """Write arrays and metadata as one ``.npz`` file, whole or not at all.
+    """Write arrays and metadata as one ``.npz`` file, atomically.
 
     Parameters
     ----------
     path : path-like
     metadata : mapping
-        What JSON takes; it becomes the text ``metadata``.
+        Values that JSON supports; they become the text ``metadata``.
     arrays : mapping of str to ndarray
         Of numbers or text.
     packed : bool
-        Whether it is compressed, which takes most of the time.
+        Whether to compress, which takes most of the time.
     previous : path-like, optional
-        Where the old file goes.
+        The new path of the old file.
 
     Raises
     ------
@@ -508,7 +507,7 @@ def write_archive(
         with passing.open("wb") as file:
             (np.savez_compressed if packed else np.savez)(file, **contents)
         if packed and passing.is_file() and unpacked > max(ALWAYS_READ, (MAX_RATIO - 1) * passing.stat().st_size):
-            with passing.open("wb") as file:  # packed so well that a reader would take it for a trap
+            with passing.open("wb") as file:  # packed so well that a reader would refuse it
                 np.savez(file, **contents)
 
 
@@ -519,8 +518,7 @@ def read_archive(path: str | Path, mapped: bool = False) -> tuple[dict[str, Any]
     ----------
     path : path-like
     mapped : bool
-        Whether arrays of numbers that are not packed stay in the file until they are used. Their checksums are not
-        looked at.
+        Whether uncompressed arrays of numbers stay in the file until used. Their checksums are not verified.
 
     Returns
     -------
@@ -531,7 +529,7 @@ def read_archive(path: str | Path, mapped: bool = False) -> tuple[dict[str, Any]
     ------
     FileNotFoundError
     GameTooLargeError
-        If it may take more memory than the budget for building a game.
+        If the content may take more memory than the budget for building a game.
     Exception
         Of any type, if the file cannot be read, is not such an archive or a damaged one, holds Python objects, or
         unpacks to more than :data:`ALWAYS_READ` bytes and :data:`MAX_RATIO` times its size.
@@ -555,7 +553,7 @@ def read_archive(path: str | Path, mapped: bool = False) -> tuple[dict[str, Any]
                 arrays[name] = found
         check_memory(_EXPANSION * sum(member.file_size for member in left.values()))
         for name, member in left.items():
-            with archive.open(member) as packed:  # a size that lies is found out before more is unpacked
+            with archive.open(member) as packed:  # a false size is detected before more is unpacked
                 arrays[name] = _array(packed.read(member.file_size + 1), name)
     metadata = arrays.pop("metadata", None)
     if metadata is None:
@@ -572,7 +570,7 @@ def read_archive(path: str | Path, mapped: bool = False) -> tuple[dict[str, Any]
 
 
 def _mapped(file: BinaryIO, member: zipfile.ZipInfo, name: str) -> npt.NDArray[Any] | None:
-    """Map one array of numbers that is not packed; ``None`` if it is to be read: text, or nothing."""
+    """Map one uncompressed array of numbers; ``None`` for text and empty arrays, which must be read."""
     file.seek(member.header_offset)
     local = file.read(_LOCAL.size)
     signature, *lengths = _LOCAL.unpack(local)
@@ -592,7 +590,7 @@ def _mapped(file: BinaryIO, member: zipfile.ZipInfo, name: str) -> npt.NDArray[A
 def _header(stream: BinaryIO, size: int, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
     """Return an array's shape, whether columns come first, its type, and where its numbers begin.
 
-    The header must say just what is there; numpy would take memory for what it says.
+    The header must state the true size; numpy would allocate the size that it states.
     """
     begun = stream.tell()
     version = np.lib.format.read_magic(stream)
@@ -613,6 +611,6 @@ def _array(content: bytes, name: str) -> npt.NDArray[Any]:
     if not count or not dtype.itemsize:
         return np.empty(shape, dtype)
     array = np.frombuffer(content, dtype, count, first)
-    if dtype.kind == "U" and array.view(f"{dtype.byteorder}u4").max() > sys.maxunicode:  # numpy would make a text of it
+    if dtype.kind == "U" and array.view(f"{dtype.byteorder}u4").max() > sys.maxunicode:  # numpy would accept it as text
         raise ValueError(f"{name} holds a number that is not a character")
     return array.reshape(shape, order="F" if fortran_order else "C")

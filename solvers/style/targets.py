@@ -199,7 +199,7 @@ def reach_style(
     >>> print(answer.status, answer.least_loss_exact, round(answer.targets[0].reached, 6))
     infeasible 7/270 0.564444
     >>> print(answer.message)
-    bet@first >= 0.6 costs 0.0259259, more than 0.02, which buys 0.564444
+    bet@first >= 0.6 costs 0.0259259, more than 0.02, which allows 0.564444
     """
     if not isinstance(game, Game):
         raise InvalidGameError(f"targets need a Game, received {shown(game)}")

@@ -74,7 +74,7 @@ def test_a_style_that_cannot_be_had_is_answered_by_the_nearest(capsys: pytest.Ca
     assert record["targets"][0]["reached"] == pytest.approx(0.72620, abs=1e-5)
     assert record["least_violation"] == pytest.approx(record["violation"]) == pytest.approx(0.17380, abs=1e-5)
     text = printed(capsys, *asked, status=1)
-    assert "raise@first >= 0.9 costs 0.131893, more than 0.05, which buys 0.726203" in text
+    assert "raise@first >= 0.9 costs 0.131893, more than 0.05, which allows 0.726203" in text
     assert "0 to 0.726203" in text
 
 
