@@ -14,13 +14,13 @@ from .fingerprint import digest_of
 from .payoffs import Payoff
 from .public_form import PublicForm
 
-#: Numbers of an array that are held at once.
+#: The most numbers of an array in memory at once.
 _HELD = 2**23
 
 
 @dataclass(frozen=True, eq=False)
 class JointLeaves:
-    """Leaves of a public tree that differ in the stakes alone: at leaf z, player i is paid amounts[i, z] · U.
+    """Leaves of a public tree that differ only in the stakes: at leaf z, player i is paid amounts[i, z] · U.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class JointLeaves:
         The leaves, as nodes of the public tree.
     amounts : ndarray of float64, shape (players, k)
     payoff : ndarray of float, shape (states of player 0, states of player 1, …)
-        U, a number for all states that may be dealt together; the probability of the deal is multiplied in.
+        U, a number for all states that may be dealt together; it includes the probability of the deal.
 
     Examples
     --------
@@ -43,13 +43,13 @@ class JointLeaves:
     payoff: npt.NDArray[Any]
 
     def gradient(self, player: int, reaches: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        """Return what a player is paid at each leaf and in each of its states, given the others' reaches.
+        """Return a player's payoff at each leaf and in each of its states, for the other players' reaches.
 
         Parameters
         ----------
         player : int
         reaches : sequence of ndarray, shape (k, number of a player's states)
-            One a player; the player's own is not read, and the others' type is that of the products.
+            One per player; the player's own is ignored. The result has the type of the others.
 
         Returns
         -------
@@ -67,9 +67,9 @@ def contracted(tensor: npt.NDArray[Any], player: int, reaches: Sequence[npt.NDAr
     tensor : ndarray, shape (states of player 0, states of player 1, …)
         U.
     player : int
-        Whose states are left.
+        The player whose states remain.
     reaches : sequence of ndarray, shape (k, number of a player's states)
-        r_j for each player j; the player's own is not read.
+        r_j for each player j; the player's own is ignored.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def contracted(tensor: npt.NDArray[Any], player: int, reaches: Sequence[npt.NDAr
     first = axes[-1] if player != axes[-1] else 0
     flat = tensor.reshape(-1, tensor.shape[-1]).T if first else tensor.reshape(len(tensor), -1)
     axes.remove(first)
-    distinct, back = np.unique(reaches[first], axis=0, return_inverse=True)  # many leaves follow one action
+    distinct, back = np.unique(reaches[first], axis=0, return_inverse=True)  # many leaves share a reach
     found: npt.NDArray[Any] = distinct @ flat.astype(distinct.dtype, copy=False)
     found = found.reshape(-1, *(tensor.shape[axis] for axis in axes))[back.ravel()]
     while len(axes) > 1:
@@ -124,15 +124,15 @@ class JointPayoff(Payoff):
         return self.form.is_zero_sum
 
     def gradient(self, player: int, plans: Sequence[Floats], number: Any = np.float64) -> Floats:
-        """Return what a player is paid per unit of each of its sequences, given the others' plans.
+        """Return a player's payoff per unit of each of its sequences, for the other players' plans.
 
         Parameters
         ----------
         player : int
         plans : sequence of ndarray of float64
-            One a player; the player's own is not read.
+            One per player; the player's own is ignored.
         number : type
-            Of the numbers that are multiplied: single ones take half the time.
+            The type of the multiplied numbers; single precision takes half the time.
 
         Returns
         -------
@@ -154,7 +154,7 @@ class JointPayoff(Payoff):
         return found
 
     def arrival(self, player: int, nodes: Sequence[int], plans: Sequence[Floats]) -> Floats:
-        """Return how likely each of a player's states comes to public states, if the player itself goes there.
+        """Return the probability that each of a player's states reaches public states if the player plays to them.
 
         Parameters
         ----------
@@ -175,28 +175,27 @@ class JointPayoff(Payoff):
 
 
 class JointForm(PublicForm):
-    """A game of any number of players whose private information is all there at the root.
+    """A game of any number of players whose private information is all dealt at the root.
 
-    As a :class:`~treeplex.seqform.public_form.PublicForm`, with payoffs that are multilinear forms in the reaches of
-    all players: a number for all private states that may be dealt together, which is why the players and their states
-    have to be few.
+    Like a :class:`~treeplex.seqform.public_form.PublicForm`, with payoffs that are multilinear forms in the reaches of
+    all players: an array over all combinations of private states. The players and their states must therefore be few.
 
     Parameters
     ----------
     players, parents, actions
-        The public tree, as :class:`~treeplex.seqform.public_form.PublicForm` takes it.
+        The public tree, as in :class:`~treeplex.seqform.public_form.PublicForm`.
     states : sequence of sequences of hashable
         Each player's private states.
     leaves : sequence of JointLeaves
-        What leaves of the tree pay; leaves in several of them are paid the sum.
+        The payoffs of leaves; a leaf in several of them pays the sum.
     deal : ndarray of float, shape (states of player 0, states of player 1, …)
         The probability of each deal.
     scale : float
-        The largest absolute payoff at a leaf, probabilities not multiplied in.
+        The largest absolute payoff at a leaf, without probabilities.
 
     Examples
     --------
-    Three players who guess a coin each; whoever stays alone takes one from each of the others.
+    Three players each guess heads or tails; a player alone with its guess wins one from each of the others.
 
     >>> from treeplex import Game, Profile, TERMINAL, expected_payoffs
     >>> from treeplex.seqform.joint_form import JointForm, JointLeaves
@@ -249,7 +248,7 @@ class JointForm(PublicForm):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that tell games apart, as those of a sequence form do."""
+        """Sixteen hexadecimal digits that identify the game, as for a sequence form."""
         parts: list[Any] = [self.players, self.parents, self.actions, self.states, self._scale, self.deal]
         for one in self.joint_leaves:
             parts += [one.nodes, one.amounts, one.payoff]

@@ -1,4 +1,4 @@
-"""A game in public form: a public tree, and at each of its nodes one number for each action and private state."""
+"""A game in public form: a public tree with one number per node, action and private state."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,22 +24,22 @@ from .public_tree import PublicTree
 from .rules import CHANCE, TERMINAL, Rules
 from .sequence_form import SequenceForm
 
-#: Entries of payoffs in factors up to which penalties are looked for.
+#: The most entries of factored payoffs that are searched for penalties.
 _MOST_ENTRIES = 2**17
 
 
 @dataclass(frozen=True, eq=False)
 class Symmetry:
-    """A way to exchange what is alike in a game, such as two suits, after which it is the same game.
+    """An exchange, such as of two suits, that leaves a game unchanged.
 
-    The nodes of a board become those of another in their order.
+    The nodes of a board map to those of another in order.
 
     Attributes
     ----------
     states : pair of ndarray of int
-        What each private state of a player becomes.
+        The image of each private state of a player.
     boards : ndarray of int
-        What each board becomes.
+        The image of each board.
     """
 
     states: tuple[Indices, Indices]
@@ -47,13 +47,13 @@ class Symmetry:
 
     @property
     def inverse(self) -> "Symmetry":
-        """The symmetry that takes it back."""
+        """The inverse symmetry."""
         mine, theirs = self.states
         return Symmetry((np.argsort(mine), np.argsort(theirs)), np.argsort(self.boards))
 
 
 def is_any_card(step: str) -> bool:
-    """Whether a step of a line stands for whatever public chance shows: ``deal *``, or ``*`` alone.
+    """Whether a step of a line stands for any outcome of public chance: ``deal *``, or ``*`` alone.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Boards:
         The board of each node of a public tree. The root's is 0, and a board's nodes are either all or none of them
         after another board's.
     present : sequence of pairs of array_like of int
-        For each board, each player's states that come there, by number; others have no infosets there.
+        For each board, the numbers of each player's states that reach it; others have no infosets there.
     """
 
     nodes: npt.ArrayLike
@@ -82,12 +82,12 @@ class Boards:
 
 
 def steps_of(line: str) -> list[str]:
-    """Return the actions and cards of a line, as :meth:`PublicForm.find` takes it.
+    """Return the actions and cards of a line, written as for :meth:`PublicForm.find`.
 
     Raises
     ------
     InvalidGameError
-        If it is not text.
+        If the line is not text.
     """
     if not isinstance(line, str):
         raise InvalidGameError(f"received {shown(line)}, expected actions as text, such as 'check, bet 120'")
@@ -95,22 +95,22 @@ def steps_of(line: str) -> list[str]:
 
 
 def place_of(steps: Sequence[str], number: int, names: Sequence[str], dealt: bool) -> int:
-    """Return which of the actions or cards at a public state a step of a line names.
+    """Return the index of the action or card at a public state that a step of a line names.
 
     Parameters
     ----------
     steps : sequence of str
     number : int
-        The step; those before it lead to the public state.
+        The index of the step; the steps before it lead to the public state.
     names : sequence of str
-        What may follow there.
+        The actions or cards at the public state.
     dealt : bool
         Whether these are cards, before which ``deal`` may stand.
 
     Raises
     ------
     InvalidGameError
-        If it names none of them; the message lists them.
+        If the step names none of them; the message lists them.
     """
     step = steps[number]
     wanted = step.casefold().removeprefix("deal ") if dealt else step.casefold()
@@ -122,53 +122,53 @@ def place_of(steps: Sequence[str], number: int, names: Sequence[str], dealt: boo
     return folded[wanted]
 
 
-#: What an infoset takes in the sequence form, with its label, and what a sequence takes, with its row of E.
+#: Bytes of the sequence form per infoset, with its label, and per sequence, with its entry of E.
 _INFOSET_BYTES, _SEQUENCE_BYTES = 130, 60
 
 
 class PublicForm(ReadOnly):
-    """A game of two players whose private information is all there at the root.
+    """A game of two players whose private information is all dealt at the root.
 
     After the private deal everything is public, so a public state has a decision for each private state of the player
     who moves, all with the same actions. A player's payoff is a sum over the leaves of the public tree of bilinear
-    forms in the players' reaches, xᵀ A y = Σ_z r₀(z)ᵀ U_z r₁(z); A itself is never made. Mostly one player is paid what
-    the other pays; where both may lose, as to a house that takes a rake, leaves have amounts for each.
+    forms in the players' reaches, xᵀ A y = Σ_z r₀(z)ᵀ U_z r₁(z); A itself is never built. Usually one player is paid
+    what the other pays; if both may lose, for example to a rake, leaves have amounts for each.
 
     Parameters
     ----------
     players : array_like of int, shape (num_nodes,)
-        Who moves at each public state: a player, ``CHANCE`` or ``TERMINAL``. Parents come before their children.
+        The player to move at each public state, ``CHANCE`` or ``TERMINAL``. Parents come before their children.
     parents : array_like of int, shape (num_nodes,)
-        The public state before; −1 at the root.
+        The parent of each public state; −1 at the root.
     actions : sequence of hashable, length num_nodes
-        What leads there; anything at the root.
+        The action or card that leads to each public state; anything at the root.
     states : two sequences of hashable
         Each player's private states, such as hands.
     leaves : sequence of Leaves
-        What leaves of the tree pay; leaves in several of them are paid the sum, others nothing.
+        The payoffs of leaves; a leaf in several of them pays the sum, in none of them 0.
     weights : two array_like of float, optional
-        How much of each private state each player has at the root: the reach there; by default 1 each, probabilities of
-        the deal being part of the payoffs.
+        The reach of each player's private states at the root; by default 1, if payoffs include the probabilities of the
+        deal.
     scale : float, optional
-        The largest absolute payoff, probabilities not multiplied in; by default the largest entry of leaves' payoffs.
+        The largest absolute payoff without probabilities; by default the largest entry of leaves' payoffs.
     labels : mapping of (node, state number) to hashable, optional
-        The labels of infosets; by default pairs of the actions that lead there and the private state.
+        The labels of infosets; by default pairs of the path of actions and the private state.
     boards : Boards, optional
-        What public chance has shown at each node; by default all nodes have one board, where all states are.
+        The outcomes of public chance at each node; by default all nodes share one board, with all states.
     deals : sequence of Leaves, optional
-        The probability of each pair of states to come to a leaf, public chance counted, both players' reaches aside:
+        The probability that each pair of states reaches a leaf, including public chance but not the players' reaches:
         :meth:`arrival` needs them.
     symmetries : sequence of Symmetry, optional
-        All but the identity: with two of them, one after the other is one too. Loops walk once what is alike.
+        All but the identity; they form a group with it. Loops walk equivalent boards once.
 
     Attributes
     ----------
     players, parents, boards : ndarray of int
         By node.
     present : tuple of pairs of ndarray of int
-        By board, each player's states that come there.
+        By board, each player's states that reach it.
     children : tuple of ndarray of int
-        The public states after each, in order.
+        The children of each public state, in order.
 
     Examples
     --------
@@ -240,21 +240,21 @@ class PublicForm(ReadOnly):
         Parameters
         ----------
         rules : Rules
-            Of a game of two players, with the methods ``private_information`` and ``public_history``.
+            The rules of a game of two players, with the methods ``private_information`` and ``public_history``.
         memory : int or str, optional
-            As :meth:`SequenceForm.from_rules <treeplex.SequenceForm.from_rules>` takes it.
+            As in :meth:`SequenceForm.from_rules <treeplex.SequenceForm.from_rules>`.
 
         Raises
         ------
         UnsupportedProblemError
-            If what a player knows that others do not changes after the deal, or rules do not say what is public.
+            If private information changes after the deal, or the rules do not define public information.
         GameTooLargeError
         """
         return _Collected(rules, Budget(memory)).form()
 
     @cached_property
     def children(self) -> tuple[Indices, ...]:
-        """The public states after each."""
+        """The children of each public state."""
         return tuple(frozen(self.by_parent[start:end]) for start, end in pairwise(self.ends.tolist()))
 
     @cached_property
@@ -269,12 +269,12 @@ class PublicForm(ReadOnly):
 
     @property
     def num_infosets(self) -> tuple[int, ...]:
-        """How many infosets each player has in the sequence form, which is not made for it."""
+        """The number of each player's infosets in the sequence form, which is not built for it."""
         return tuple(int(here.sum()) for here, _ in self._decided)
 
     @property
     def num_sequences(self) -> tuple[int, ...]:
-        """How many sequences each player has in the sequence form, the empty one among them.
+        """The number of each player's sequences in the sequence form, including the empty one.
 
         Examples
         --------
@@ -287,7 +287,7 @@ class PublicForm(ReadOnly):
 
     @property
     def _decided(self) -> Iterator[tuple[Indices, Indices]]:
-        """For each player, the states that come to each of its nodes, and the actions there."""
+        """For each player, the states that reach each of its nodes, and the actions there."""
         moves = np.bincount(self.parents[1:], minlength=len(self.parents))
         for player in range(len(self.states)):
             nodes = np.flatnonzero(self.players == player)
@@ -296,7 +296,7 @@ class PublicForm(ReadOnly):
 
     @cached_property
     def is_zero_sum(self) -> bool:
-        """Whether at all leaves one player pays what the other is paid."""
+        """Whether one player pays what the other is paid at all leaves."""
         return all(one.is_zero_sum for one in self.leaves)
 
     @cached_property
@@ -308,15 +308,15 @@ class PublicForm(ReadOnly):
 
     @cached_property
     def stakes(self) -> float:
-        """The largest absolute payoff apart from penalties, which are looked for in small forms without showdowns.
+        """The largest absolute payoff apart from penalties, which are detected in small forms without showdowns.
 
-        Others take :attr:`payoff_scale`: their payoffs are known leaf by leaf to their makers alone.
+        For other forms it is :attr:`payoff_scale`.
         """
         return self.sequence_form().stakes if self.is_small else self.payoff_scale
 
     @property
     def is_small(self) -> bool:
-        """Whether payoffs can be made a matrix in little time, and have no showdowns."""
+        """Whether the payoffs have no showdowns and convert to a matrix fast."""
         entries = 0
         for one in self.leaves:
             if not isinstance(one.payoff, FactoredPayoff):
@@ -326,7 +326,7 @@ class PublicForm(ReadOnly):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that tell games apart, as those of a sequence form do."""
+        """Sixteen hexadecimal digits that identify the game, as for a sequence form."""
         labels = None if self.labels is None else tuple(sorted(self.labels.items(), key=lambda item: item[0]))
         parts: list[Any] = [self.players, self.parents, self.boards, self.actions, self.states, labels, *self.weights]
         parts += [self._scale, *(states for board in self.present for states in board)]
@@ -350,13 +350,13 @@ class PublicForm(ReadOnly):
         return tuple(reversed(path))
 
     def after(self, nodes: Indices) -> Indices:
-        """Return the children of public states, one state's after the other's."""
+        """Return the children of public states, state by state."""
         counts = self.ends[nodes + 1] - self.ends[nodes]
         firsts = np.repeat(self.ends[nodes] - np.cumsum(counts) + counts, counts)
         return self.by_parent[firsts + np.arange(len(firsts))]
 
     def below(self, node: int) -> Indices:
-        """Return a public state and all after it, level by level."""
+        """Return a public state and all its descendants, level by level."""
         levels = [np.array([node])]
         while len(levels[-1]):
             levels.append(self.after(levels[-1]))
@@ -369,7 +369,7 @@ class PublicForm(ReadOnly):
 
     @cached_property
     def ends(self) -> Indices:
-        """Where the children of each node begin there, and where those of the last one end."""
+        """The start of each node's children in :attr:`by_parent`, and the end of the last one's."""
         return np.searchsorted(self.parents[self.by_parent], np.arange(len(self.parents) + 1))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Numbers as games write them: integers, floats, decimals and exact fractions; and plans in exact fractions."""
+"""Numbers in games: integers, floats, decimals and exact fractions; and plans in exact fractions."""
 
 import math
 from collections.abc import Iterable
@@ -15,10 +15,10 @@ from .arrays import Floats
 from .polytope import Treeplex
 from .rules import Number
 
-#: Arrays of ``Fraction``; where there is no bound, of the floats ``inf`` and ``-inf`` too.
+#: Arrays of ``Fraction``; missing bounds are the floats ``inf`` and ``-inf``.
 Fractions = npt.NDArray[np.object_]
 
-#: How many digits of a numerator or denominator are shown.
+#: The number of digits shown of a numerator or denominator.
 SHOWN_DIGITS = 24
 
 
@@ -41,19 +41,19 @@ def to_fraction(number: Number) -> Fraction:
 
 
 def shown_number(number: Any, digits: int = 12) -> str:
-    """Return a number as names show it: exact ones in full, floats to a number of digits."""
+    """Return a number as shown in names: exact ones in full, floats rounded to some digits."""
     return str(number) if isinstance(number, int | Fraction | Decimal) else f"{number:.{digits}g}"
 
 
 def intended_fraction(number: Number) -> Fraction:
-    """Return a number as the fraction that it was most likely meant to be.
+    """Return the fraction that a number most likely stands for.
 
     Parameters
     ----------
     number : int, float, Fraction or Decimal
-        A float whose shortest decimal has at most 15 digits is that decimal, for every one of them survives the way
-        through floats. A longer one is the result of a computation, and counts as the simplest fraction that rounds to
-        it (:func:`simplest_fraction`).
+        A float whose shortest decimal has at most 15 digits is that decimal, because all such decimals survive
+        conversion to floats. A longer one results from a computation, and counts as the simplest fraction that rounds
+        to it (:func:`simplest_fraction`).
 
     Examples
     --------
@@ -86,7 +86,7 @@ def to_fractions(numbers: npt.ArrayLike | Iterable[Any]) -> Fractions:
     array([Fraction(1, 2), Fraction(1, 1), inf], dtype=object)
     """
     entries = numbers.tolist() if isinstance(numbers, np.ndarray) else list(numbers)  # type: ignore[arg-type]
-    known: dict[Any, Any] = {}  # sparse matrices hold few different numbers
+    known: dict[Any, Any] = {}  # sparse matrices have few distinct numbers
     result = np.empty(len(entries), dtype=object)
     for place, entry in enumerate(entries):
         if type(entry) is Fraction or (isinstance(entry, float) and math.isinf(entry)):
@@ -140,12 +140,12 @@ def simplest_fraction(number: float) -> Fraction:
     low = (Fraction(math.nextafter(number, 0.0)) + middle) / 2
     high = (Fraction(math.nextafter(number, math.inf)) + middle) / 2
     found = _simplest_between(low, high)
-    # An end that does not round to the number is the simplest only if nothing inside is simpler.
+    # An end that does not round to the number is no candidate: look inside the interval.
     return found if float(found) == number else _simplest_between(*_inner(low, high, middle))
 
 
 def _inner(low: Fraction, high: Fraction, middle: Fraction) -> tuple[Fraction, Fraction]:
-    """Return an interval whose ends lie inside of another one, so near to its ends that no simple fraction is lost."""
+    """Return an interval just inside another one, which excludes its ends but no simple fraction."""
     # A fraction of denominator at most that of the middle differs from an end by at least one over both denominators.
     least = 1 / (2 * middle.denominator * max(low.denominator, high.denominator))
     return low + Fraction(least), high - Fraction(least)
@@ -157,7 +157,7 @@ def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
     before, now = (0, 1), (1, 0)  # the last two convergents
     while True:
         whole = -(-a // b)
-        if whole * d <= c:  # there is a whole number in it, and the least is the simplest
+        if whole * d <= c:  # it contains an integer, and the least one is the simplest
             return Fraction(before[0] + whole * now[0], before[1] + whole * now[1])
         whole -= 1
         before, now = now, (before[0] + whole * now[0], before[1] + whole * now[1])
@@ -171,12 +171,12 @@ def exact_plan(treeplex: Treeplex, behaviour: Floats) -> Fractions:
     ----------
     treeplex : Treeplex
     behaviour : ndarray of float64, shape (num_sequences,)
-        As :func:`exact_behaviour` takes it.
+        As in :func:`exact_behaviour`.
 
     Returns
     -------
     ndarray of Fraction, shape (num_sequences,)
-        E x = e exactly, the weights of inflows as :func:`intended_fraction` has them.
+        E x = e exactly, with the weights of inflows from :func:`intended_fraction`.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def exact_best_response_value(treeplex: Treeplex, gradient: Fractions) -> Fracti
 
 
 def exact_residual(treeplex: Treeplex, plan: Fractions) -> Fraction:
-    """Return how far a vector is from the polytope: the largest of ``|E x − e|`` and of −x, exactly.
+    """Return a vector's violation of the polytope's constraints: the largest of ``|E x − e|`` and −x, exactly.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def exact_residual(treeplex: Treeplex, plan: Fractions) -> Fraction:
 
 
 def _flows(treeplex: Treeplex) -> list[tuple[slice, list[int], Fractions]]:
-    """Return of each infoset its own sequences, those that lead to it, and with which weights."""
+    """Return each infoset's sequences, the sequences that lead to it, and their weights."""
     inflow = treeplex.inflow
     sources, weights = inflow.indices.tolist(), to_fractions(inflow.data)
     return [

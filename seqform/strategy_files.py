@@ -1,4 +1,4 @@
-"""Files of strategies: archives and text of the library's own, and text that OpenSpiel, Gambit and others write."""
+"""Files of strategies: the library's archives and text, and the text formats of OpenSpiel, Gambit and others."""
 
 import codecs
 import csv
@@ -31,21 +31,21 @@ from .sequence_form import HasSequenceForm, SequenceForm, sequence_form_of
 
 FORMAT = "treeplex strategies"
 VERSION = 1
-#: What names of files end with.
+#: The suffixes of file names.
 SUFFIXES = (".npz", ".json", ".csv")
-#: How behaviour is written and read as a table; further columns are not read.
+#: The columns of a behaviour table; further columns are ignored.
 COLUMNS = ("player", "infoset", "action", "probability")
-#: Bytes of memory for each byte of text.
+#: Bytes of memory per byte of text.
 _EXPANSION = 12
-#: How every zip archive begins, and so every .npz file.
+#: The first bytes of every zip archive, and so of every .npz file.
 _ARCHIVE = b"PK"
-#: What is wrong with a file that cannot be read.
+#: The message for a file that cannot be read.
 _DAMAGED = "is not a strategy file, or is damaged"
-#: How Gambit begins the line of an equilibrium.
+#: The start of Gambit's line for an equilibrium.
 _GAMBIT = b"NE,"
-#: A path, and which of the file's equilibria is meant.
+#: A path, and the number of an equilibrium in the file.
 _NUMBERED = re.compile(r"(.+):([1-9][0-9]{0,8})")
-#: What data has that Python prints, and JSON does not.
+#: Text that is in data printed by Python, but not in JSON.
 _PYTHON = re.compile(r"[('/]")
 
 
@@ -57,11 +57,11 @@ class Behaviours(NamedTuple):
     vectors : dict of int to ndarray of float64
         By player, the probability of each sequence's action at its infoset.
     left_out : dict of int to int
-        By player, the number of infosets about which the file says nothing: the vectors are uniform there.
+        By player, the number of infosets that the file omits: the vectors are uniform there.
     equilibria : int
-        How many lines of Gambit's the file has, of which one is read; 1 in other formats.
+        The number of Gambit's lines in the file, of which one is read; 1 in other formats.
     corrected : float
-        By how much the probabilities of an infoset missed 1 at most, if they were divided by their sum.
+        The largest deviation of an infoset's sum from 1, if probabilities were divided by their sum.
     """
 
     vectors: dict[int, Floats]
@@ -80,7 +80,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class _Names:
-    """A player's infosets and actions by what texts call them."""
+    """A player's infosets and actions by their names in texts."""
 
     player: int
     treeplex: Treeplex
@@ -93,7 +93,7 @@ class _Names:
         return cls(player, treeplex, numbers, getattr(getattr(game, "rules", None), "legal_numbers", None))
 
     def infoset(self, text: str | int) -> int:
-        """Return the number of an infoset that has the text to itself."""
+        """Return the number of the only infoset with a text."""
         labels = self.treeplex.infoset_labels
         if isinstance(text, int):
             if text >= len(labels):
@@ -135,9 +135,9 @@ class _Names:
 
 
 def _by_number(pairs: Any, count: int, where: str, legal: Sequence[int] | None) -> list[float]:
-    """Return probabilities in the order of the numbers of all actions, as OpenSpiel's tables have them.
+    """Return probabilities in the order of the numbers of all actions, as in OpenSpiel's tables.
 
-    Tables that Python makes have all actions of the game; those that are not `legal` have the probability 0.
+    OpenSpiel's Python tables have all actions of the game; actions that are not `legal` have probability 0.
     """
     try:
         found = {int(number): probability for number, probability in pairs}
@@ -166,7 +166,7 @@ def _probability(value: Any, where: str) -> float:
 
 
 def read_strategies(path: str | Path, game: HasSequenceForm | SequenceForm, *, normalise: bool = False) -> Behaviours:
-    """Read strategies in any of the formats that are told apart by their first bytes.
+    """Read strategies; the first bytes of the file determine its format.
 
     Parameters
     ----------
@@ -177,21 +177,21 @@ def read_strategies(path: str | Path, game: HasSequenceForm | SequenceForm, *, n
         profile as pygambit prints it, ``[[[1/3, 2/3], …], …]``; or lines of Gambit's, ``NE,1/3,2/3,…``, of behaviour
         probabilities player after player, of which the first is read, or with ``PATH:N`` the N-th.
     game : Game or SequenceForm
-        The game that they are for. Tables of OpenSpiel in which there are actions that are not legal need the game.
+        The game of the strategies. OpenSpiel's tables that include illegal actions need a ``Game``.
     normalise : bool
-        Whether to divide the probabilities of each infoset by their sum, as rounded ones need.
+        Whether to divide the probabilities of each infoset by their sum, for rounded ones.
 
     Returns
     -------
     Behaviours
-        Probabilities are as the file has them, unless they are normalised: whether they sum to one is not checked.
+        The probabilities in the file, unless normalised; their sums are not checked.
 
     Raises
     ------
     InvalidStrategyError
         If the file cannot be read, or is for another game.
     GameTooLargeError
-        If it may take more memory than the budget for building a game.
+        If the file may take more memory than the budget for building a game.
     """
     form = sequence_form_of(game)
     path, number = numbered(path)
@@ -204,7 +204,7 @@ def read_strategies(path: str | Path, game: HasSequenceForm | SequenceForm, *, n
 
 
 def numbered(path: str | Path) -> tuple[str | Path, int | None]:
-    """Return the path of a file, and which of its equilibria is meant, from 1 on: ``PATH:N`` unless that is a file.
+    """Split ``PATH:N``, unless it is a file, into the path and the number of an equilibrium, from 1.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def numbered(path: str | Path) -> tuple[str | Path, int | None]:
 
 
 def _read(path: str | Path, number: int | None, game: HasSequenceForm | SequenceForm) -> Behaviours:
-    """Read a file by what it begins with."""
+    """Read a file in the format that its first bytes determine."""
     start, form = _start(path), sequence_form_of(game)
     if start.startswith(_GAMBIT):
         return _read_gambit(read_bytes(path, _EXPANSION).decode("utf-8-sig"), form, number)
@@ -272,7 +272,7 @@ def parse_json(text: str, game: HasSequenceForm | SequenceForm) -> Behaviours:
 
 
 def game_of(path: str | Path) -> str:
-    """Return the game that a file of strategies names, as the command line takes it; empty if it names none.
+    """Return the game named in a strategy file, as on the command line; empty if none is.
 
     Raises
     ------
@@ -287,14 +287,14 @@ def game_of(path: str | Path) -> str:
 
 
 def _start(path: str | Path) -> bytes:
-    """Return the first bytes of a file, without the blanks and the mark that text may begin with."""
+    """Return the first bytes of a file, without leading blanks and byte order mark."""
     regular_size(path)
     with Path(path).open("rb") as file:
         return file.read(64).removeprefix(codecs.BOM_UTF8).lstrip()
 
 
 def _check_header(header: Mapping[str, Any], form: SequenceForm) -> None:
-    """Refuse what is not a file of strategies of the game."""
+    """Raise an error if the file does not hold strategies of the game."""
     if header["format"] != FORMAT or header["version"] != VERSION:
         raise InvalidStrategyError(
             f"the file has format {shown(header['format'])} version {shown(header['version'])}, "
@@ -311,17 +311,17 @@ def _read_archive(path: str | Path, form: SequenceForm) -> Behaviours:
     metadata, vectors = read_archive(path)
     _check_header(metadata, form)
     players = sorted(int(player) for player in metadata["players"])
-    # A game of one player is solved with a second one, who decides nothing.
+    # A game of one player is solved with a second one that has no decisions.
     players = [one for one in players if one < form.num_players or len(vectors[f"behaviour_{one}"]) > 1]
     return Behaviours({player: vectors[f"behaviour_{player}"] for player in players}, dict.fromkeys(players, 0))
 
 
 def _content_of(text: str) -> Any:
-    """Return JSON, or what Python prints."""
+    """Parse JSON, or data printed by Python."""
     try:
         return from_json(text)
     except GameFileError:
-        if not _PYTHON.search(text):  # it was meant to be JSON
+        if not _PYTHON.search(text):  # then it should be JSON
             raise
         return from_python_text(text)
 
@@ -440,7 +440,7 @@ def write_strategies(path: str | Path, game: str, form: SequenceForm, vectors: M
     ----------
     path : path-like
     game : str
-        As the command line takes it.
+        As on the command line.
     form : SequenceForm
     vectors : mapping of int to ndarray
         By player, the probability of each sequence's action.
@@ -448,8 +448,8 @@ def write_strategies(path: str | Path, game: str, form: SequenceForm, vectors: M
     Raises
     ------
     InvalidStrategyError
-        If the file cannot be written, the suffix is another one, or labels read alike, so that text cannot tell them
-        apart.
+        If the file cannot be written, the suffix is none of these, or labels have the same text, which would be
+        ambiguous.
     InvalidGameError
         If the game has no fingerprint.
     """
@@ -478,7 +478,7 @@ def _header(game: str, form: SequenceForm) -> dict[str, Any]:
 
 
 def format_json(game: str, form: SequenceForm, vectors: Mapping[int, Floats]) -> str:
-    """Return strategies as JSON, a line an infoset; see :func:`write_strategies`."""
+    """Return strategies as JSON, one line per infoset; see :func:`write_strategies`."""
     strategies = []
     for player, vector in vectors.items():
         lines = [f"   {to_json(infoset)}: {to_json(played)}" for infoset, played in _texts(player, form, vector)]
@@ -488,7 +488,7 @@ def format_json(game: str, form: SequenceForm, vectors: Mapping[int, Floats]) ->
 
 
 def format_csv(game: str, form: SequenceForm, vectors: Mapping[int, Floats]) -> str:
-    """Return strategies as a table, a line an action; see :func:`write_strategies`."""
+    """Return strategies as a table, one line per action; see :func:`write_strategies`."""
     rows = (
         dict(zip(COLUMNS, (player, infoset, action, repr(share)), strict=True))
         for player, vector in vectors.items()
@@ -505,7 +505,7 @@ _WRITERS: dict[str, Callable[[str, SequenceForm, Mapping[int, Floats]], str]] = 
 
 
 def _texts(player: int, form: SequenceForm, vector: Floats) -> Iterator[tuple[str, dict[str, float]]]:
-    """Return a player's infosets and the probabilities of their actions, by what texts call them."""
+    """Return a player's infosets and the probabilities of their actions, by their names in texts."""
     treeplex = form.treeplexes[player]
     _check_texts(treeplex.infoset_labels, f"player {player}")
     for number, label in enumerate(treeplex.infoset_labels):
