@@ -157,7 +157,7 @@ def check_suffix(path: str | os.PathLike[str], what: str, suffixes: Sequence[str
     '.ics'
     >>> check_suffix("month.txt", "a schedule", (".csv", ".ics"))
     Traceback (most recent call last):
-    treeplex.seqform.errors.GameFileError: month.txt: a schedule of suffix '.txt', expected .csv or .ics
+    treeplex.seqform.errors.GameFileError: month.txt: a schedule with suffix '.txt', expected .csv or .ics
     """
     suffix = Path(path).suffix.lower()
     if suffix not in suffixes:
