@@ -123,9 +123,7 @@ class _Names:
         named = self.treeplex.actions_by_name(infoset)
         for name, probability in played.items():
             if name not in named:
-                raise InvalidStrategyError(
-                    f"{where} has no action {shown(name)}, only {shown(list(map(str, actions)))}"
-                )
+                raise InvalidStrategyError(f"{where} has no action {shown(name)}, but {shown(list(map(str, actions)))}")
             check_one_text(name, actions, where, InvalidStrategyError)
             (action,) = named[name]
             if action in found:

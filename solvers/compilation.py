@@ -507,9 +507,7 @@ def _sources(function: Any) -> Iterator[tuple[Any, ...]]:
         one = waiting.pop()
         variables = inspect.getclosurevars(one)
         for name, named in sorted({**variables.globals, **variables.nonlocals}.items()):
-            value = getattr(
-                named, "py_func", getattr(named, "_defn", named)
-            )  # for compiled functions and for intrinsics
+            value = getattr(named, "py_func", getattr(named, "_defn", named))  # compiled functions and intrinsics
             if isinstance(value, FunctionType):
                 files.add(value.__code__.co_filename)
                 if value not in found:

@@ -163,9 +163,7 @@ class LookaheadPlayer:
         self.values: Sequence[Continuation] = (Playouts(),) if values is None else tuple(values)
         found = find_method(method) if isinstance(method, str) else method
         if not isinstance(found, RegretMethod | DepthLimitedLP) or isinstance(found, DepthLimitedCFR):
-            raise UnknownMethodError(
-                f"method {shown(method, 60)} solves no decisions: expected lp, cfr+, pcfr+ or dcfr"
-            )
+            raise UnknownMethodError(f"method {shown(method, 60)} solves no decision: expected lp, cfr+, pcfr+ or dcfr")
         self.method = found
         self.seconds = check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
         self.tolerance = None

@@ -186,9 +186,7 @@ def play_portfolio(
     check_whole(seed, "seed", InvalidStrategyError)
     check_number(cut, "cut", InvalidStrategyError, "(0, inf)")
     if len(bots) != len(learner.counts):
-        raise InvalidStrategyError(
-            f"{len(bots)} bots and {len(learner.counts)} arms of the learner, expected equal numbers"
-        )
+        raise InvalidStrategyError(f"{len(bots)} bots but {len(learner.counts)} learner arms, expected equal numbers")
     if table.seats != 2:
         raise InvalidStrategyError(f"the table has {table.seats} seats, expected 2: a portfolio plays one opponent")
     matches = _Matches(tuple(bots), opponent, table, hands, seed, jobs, each)

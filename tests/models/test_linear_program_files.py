@@ -96,7 +96,9 @@ def test_names_are_distinct_and_good_in_both_formats() -> None:
 
 def test_other_suffixes_and_places_are_refused(tmp_path: Path) -> None:
     program = Nash(load_game("kuhn")).linear_program()
-    with pytest.raises(GameFileError, match=r"kuhn\.txt: a linear program in a file of suffix '\.txt', expected \.mps"):
+    with pytest.raises(
+        GameFileError, match=r"kuhn\.txt: a linear program in a file with suffix '\.txt', expected \.mps"
+    ):
         program.write(tmp_path / "kuhn.txt")
     with pytest.raises(GameFileError, match=r"kuhn\.lp: it cannot be written: no such file or directory"):
         program.write(tmp_path / "absent" / "kuhn.lp")  # HiGHS itself would crash

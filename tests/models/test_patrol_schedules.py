@@ -174,7 +174,7 @@ def test_schedules_in_files(game, tmp_path):
     for suffix in ("csv", "ics"):
         month.save(tmp_path / f"month.{suffix}")
         assert (tmp_path / f"month.{suffix}").stat().st_size > 300
-    with pytest.raises(GameFileError, match=r"a schedule of suffix '.pdf', expected .csv or .ics"):
+    with pytest.raises(GameFileError, match=r"a schedule with suffix '.pdf', expected .csv or .ics"):
         month.save(tmp_path / "month.pdf")
     assert "<table>" in month._repr_html_()
 

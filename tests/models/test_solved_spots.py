@@ -189,7 +189,7 @@ def test_tables_become_text_files_and_frames(turn, tmp_path):
     assert float(read[0]["ev"]) == table[0]["ev"]
     assert json.loads((tmp_path / "hands.json").read_text())["rows"][0]["ev"] == table[0]["ev"]
     assert "first 20 of 7 rows" not in table._repr_html_()
-    with pytest.raises(GameFileError, match=r"a table of suffix '.xlsx', expected .csv or .json"):
+    with pytest.raises(GameFileError, match=r"a table with suffix '.xlsx', expected .csv or .json"):
         table.save(tmp_path / "hands.xlsx")
     pandas = pytest.importorskip("pandas")
     pandas.testing.assert_frame_equal(table.to_frame(), pandas.DataFrame(list(table)))

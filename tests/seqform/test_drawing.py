@@ -248,7 +248,7 @@ def test_pyplot_is_left_alone() -> None:
 
 def test_other_suffixes_and_places_are_refused(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    with pytest.raises(GameFileError, match=r"a picture of suffix '\.bmp', expected \.svg, \.png or \.pdf"):
+    with pytest.raises(GameFileError, match=r"a picture with suffix '\.bmp', expected \.svg, \.png or \.pdf"):
         write_drawing(load_game("rps"), tmp_path / "rps.bmp")
     with pytest.raises(GameFileError, match="it cannot be written: no such file or directory"):
         write_drawing(load_game("rps"), tmp_path / "absent" / "rps.svg")
