@@ -248,7 +248,7 @@ def test_public_forms_of_rules_pay_both_players(seed):
 def test_matrices_of_raked_spots_beyond_the_budget_are_refused(monkeypatch):
     form = spot(rake=0.05).public_form.sequence_form()
     monkeypatch.setenv("TREEPLEX_MEMORY", "100kB")
-    with pytest.raises(GameTooLargeError, match=r"^what player 0 is paid for each pair of sequences would take about"):
+    with pytest.raises(GameTooLargeError, match=r"^player 0's payoffs for each pair of sequences would take about"):
         _ = form.A
     uniform = [treeplex.uniform_plan() for treeplex in form.treeplexes]
     assert sum(form.expected_payoffs(uniform)) < 0  # which needs no matrix

@@ -30,7 +30,7 @@ def test_hands_that_share_no_card_are_compared():
     ("cards", "strengths", "message"),
     [
         (([[0, 64]], [[1, 2]]), None, "cards must be numbers from 0 to 63"),
-        (([[0, 1], [1, 0], [0, 1]], [[1, 2]]), None, "hands of player 0 come three times"),
+        (([[0, 1], [1, 0], [0, 1]], [[1, 2]]), None, "hands of player 0 contain a hand three times"),
         (
             ([[0, 1]], [[2, 2]]),
             None,

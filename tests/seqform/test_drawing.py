@@ -214,7 +214,7 @@ def test_rules_that_state_no_size_are_counted_up_to_the_limit() -> None:
 
 def test_what_has_no_tree_or_is_no_game_is_refused() -> None:
     matrices = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1]]))
-    with pytest.raises((InvalidGameError, UnsupportedProblemError), match=r"matrices .*no histories to walk"):
+    with pytest.raises((InvalidGameError, UnsupportedProblemError), match=r"matrices .*no histories to visit"):
         draw(matrices)
     with pytest.raises(UnsupportedProblemError, match="tree is 3, expected a GameTree or a Game"):
         draw(3)  # type: ignore[arg-type]

@@ -240,7 +240,7 @@ def test_a_program_that_is_not_solved_is_an_error(monkeypatch):
     game = load_game("kuhn")
     solution = solve(CDBR(game, Strategy.uniform(game, 1), lookahead=1), "cfr+", tol=1e-3)
     monkeypatch.setattr(steps.ProgramStepSolver, "solve", lambda *_: None)
-    with pytest.raises(SolverError, match="cdbr on kuhn: the program of step 0: nothing was solved"):
+    with pytest.raises(SolverError, match="cdbr on kuhn: the program of step 0: no program was solved"):
         list(step_optima(solution))
 
 
