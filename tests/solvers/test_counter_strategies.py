@@ -277,7 +277,7 @@ def test_both_seats_at_once() -> None:
     assert both.guaranteed == pytest.approx(np.mean(best))
     assert both.expected == pytest.approx(np.mean(best))
     assert [strategy.player for strategy in both.profile] == [0, 1]
-    with pytest.raises(PlayLogError, match="what seat 0 has observed"):
+    with pytest.raises(PlayLogError, match="observed by seat 0"):
         counter_profile(models[1], models[0])
     with pytest.raises(InvalidStrategyError, match="different games"):
         counter_profile(models[0], Seen("rps", 1).model(5, seed=1))
