@@ -30,7 +30,7 @@ StrategyFile = Annotated[
     ),
 ]
 TopOption = Annotated[
-    int, typer.Option(metavar="N", parser=whole, help="Number of infosets to list, those with the largest losses.")
+    int, typer.Option(metavar="N", parser=whole, help="Number of infosets to list, those worth most first.")
 ]
 NormaliseOption = Annotated[
     bool,
@@ -271,8 +271,8 @@ def evaluate(
 
     All numbers are computed from the strategies, by best responses. For a single strategy in a two-player zero-sum
     game, the command reports the guaranteed payoff and the exploitability relative to the game value, which it computes
-    first. It lists the infosets at which a player loses most against the others' strategies, or, for a single strategy,
-    against the equilibrium that it computed.
+    first. In these games it lists the infosets with the largest repairs: by how much the strategy's worst case rises if
+    play changes there alone. In other games it lists those at which a player loses most against the others' strategies.
     """
     check_files({"GAME": game} | {f"--strategy {path}": path for path in strategy}, json=json, html=html)
     keys = ("game", "parameters", "strategies", "players", "value", "payoffs", "best_response_values", "exploitability")
@@ -281,6 +281,9 @@ def evaluate(
         "lower",
         "upper",
         "game_value",
+        "repairs",
+        "repairs_elsewhere",
+        "repairs_complete",
         "losses",
         "violations",
         "left_out",
@@ -310,6 +313,7 @@ def evaluate(
     with waiting(f"best responses on {loaded.spec}", shown=record.shown), timed("solving"):
         judged, against = _judged(loaded, dict(sorted(found.items())))
         judged["losses"] = largest_losses(loaded, against, sorted(found), top)
+        judged |= _repairs(loaded, against, sorted(found), top)
     violations = _violations(loaded, constrain or [], found)
     within = tol is None or max([judged["exploitability"], *violations.values()]) <= tol
     record.update(
@@ -371,6 +375,20 @@ def _judged(game: "Game", found: dict[int, "Strategy"]) -> "tuple[dict[str, Any]
     )
 
 
+def _repairs(game: "Game", profile: "Profile", players: list[int], top: int) -> dict[str, Any]:
+    """Return where players would take most off their exploitability; nothing if the game does not define it."""
+    if game.num_players != 2 or game.sequence_form.constant_sum is None:
+        return {}
+    from ..solvers.repairs import largest_repairs
+
+    found = largest_repairs(game, profile, players, top)
+    return {
+        "repairs": list(found.rows),
+        "repairs_elsewhere": found.elsewhere,
+        "repairs_complete": found.complete,
+    }
+
+
 def _violations(game: "Game", texts: list[str], found: Mapping[int, "Strategy"]) -> dict[str, float]:
     """Return the violation of each constraint, by name."""
     from ..models.constraints import parse_constraint
@@ -387,16 +405,11 @@ def _violations(game: "Game", texts: list[str], found: Mapping[int, "Strategy"])
 
 def judged_sheet(record: Mapping[str, Any]) -> Sheet:
     """Return the evaluation of strategies as rows."""
-    from ..seqform.losses import losses_table
-
     low, high = record["lower"], record["upper"]
     alone = low is None or high is None
     columns = [Column("player", count), *(Column(key, payoff) for key in ("is_paid", "could_be_paid", "could_gain"))]
     earned = zip(record["payoffs"] or (), record["best_response_values"] or (), strict=True)
     paid = [(player, one, best, best - one) for player, (one, best) in enumerate(earned)]
-    whose = "the others' strategies"
-    if record["payoffs"] is None:
-        whose = f"the computed equilibrium strategy of player {1 - record['players'][0]}"
     return Sheet(
         [
             Row("game", record["game"]),
@@ -413,8 +426,24 @@ def judged_sheet(record: Mapping[str, Any]) -> Sheet:
             ),
             Row("tolerance", record["tolerance"], setting, ": within" if record["passed"] else ": exceeded"),
         ],
-        [Table(columns, paid), losses_table(record["losses"] or (), f"largest losses against {whose}")],
+        [Table(columns, paid), _ranked(record)],
     )
+
+
+def _ranked(record: Mapping[str, Any]) -> Table:
+    """Return the infosets with the largest repairs as a table; if there are none, with the largest losses."""
+    from ..seqform.losses import losses_table
+
+    whose = "the others' strategies"
+    if record["payoffs"] is None:
+        whose = f"the computed equilibrium strategy of player {1 - record['players'][0]}"
+    if not record["repairs"]:
+        return losses_table(record["losses"] or (), f"largest losses against {whose}")
+    from ..solvers.repairs import repairs_table
+
+    stopped = "" if record["repairs_complete"] else " found before the search reached its limit"
+    others = f"any other infoset at most {payoff(record['repairs_elsewhere'])}"
+    return repairs_table(record["repairs"], f"largest repairs{stopped}; {others}; loss against {whose}")
 
 
 # compare

@@ -51,6 +51,8 @@ from .parametric.trade_off import trade_off as trade_off
 from .patrols import WhatIf as WhatIf
 from .patrols import solve_patrol as solve_patrol
 from .patrols import what_if as what_if
+from .repairs import Repairs as Repairs
+from .repairs import largest_repairs as largest_repairs
 from .reports import solution_page as solution_page
 from .sampling.approximate_response import ApproximateBestResponse as ApproximateBestResponse
 from .sampling.approximate_response import SearchSettings as SearchSettings

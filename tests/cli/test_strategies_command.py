@@ -5,11 +5,13 @@ from importlib import import_module
 from importlib.util import find_spec
 
 import pytest
+from spoilt_profiles import spoilt
 
 from treeplex import Nash, Profile, Strategy, exploitability, load_game, solve, worst_case
 from treeplex.cli import main
 from treeplex.seqform import largest_losses
 from treeplex.seqform.interchange import policy_from_strategies
+from treeplex.solvers import largest_repairs
 
 
 @pytest.fixture(autouse=True)
@@ -116,15 +118,37 @@ def test_evaluate_ranks_infosets_by_what_is_lost_there(capsys, solved, kuhn):
     whole = json_of(capsys, "evaluate", "kuhn", "--strategy", "uniform", "--top", "99")["losses"]
     assert sum(row["loss"] for row in whole) == pytest.approx(record["nash_conv"])
     assert json_of(capsys, "evaluate", "kuhn", "--strategy", "uniform", "--top", "0")["losses"] == []
-    assert main(["evaluate", "kuhn", "--strategy", "uniform", "--top", "1"]) == 0
+    assert main(["evaluate", "kuhn:players=3", "--strategy", "uniform", "--top", "1"]) == 0
     assert capsys.readouterr().out.endswith(
         "largest losses against the others' strategies\n"
         "player  infoset          loss   reach  plays  probability  better\n"
-        "     1  K_b      0.2500000000  1.0000  p           0.5000  b\n"
+        "     1  K_b      0.2812500000  1.0000  p           0.5000  b\n"
     )
     assert "--top': -1, expected a whole number" in refusal(
         capsys, *["evaluate", "kuhn", "--strategy", "uniform", "--top", "-1"]
     )
+
+
+def test_evaluate_ranks_infosets_by_what_changing_them_alone_repairs(capsys, monkeypatch, kuhn):
+    record = json_of(capsys, "evaluate", "kuhn", "--strategy", "uniform", "--top", "2")
+    found = largest_repairs(kuhn, Profile.uniform(kuhn), top=2)
+    assert record["repairs"] == list(found.rows)
+    assert (record["repairs_elsewhere"], record["repairs_complete"]) == (found.elsewhere, True)
+    assert main(["evaluate", "kuhn", "--strategy", "uniform", "--top", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "largest repairs; any other infoset at most 0." in said
+    assert said.endswith(
+        "; loss against the others' strategies\n"
+        "player  infoset        repair          loss  plays     now  repaired  better\n"
+        "     1  K_b      0.3333333333  0.2500000000  p      0.5000    0.0000  b\n"
+    )
+    record = json_of(capsys, "evaluate", "kuhn:players=3", "--strategy", "uniform")
+    assert [record[key] for key in ("repairs", "repairs_elsewhere", "repairs_complete")] == [None] * 3
+    monkeypatch.setattr("treeplex.solvers.repairs._MOST", 15)
+    assert json_of(capsys, "evaluate", "kuhn", "--strategy", "uniform")["repairs_complete"] is False
+    assert main(["evaluate", "kuhn", "--strategy", "uniform"]) == 0
+    said = capsys.readouterr().out
+    assert "largest repairs found before the search reached its limit; any other infoset at most 0." in said
 
 
 def test_evaluate_finds_losses_of_one_strategy_against_an_equilibrium(capsys, tmp_path, kuhn):
@@ -135,7 +159,10 @@ def test_evaluate_finds_losses_of_one_strategy_against_an_equilibrium(capsys, tm
     assert (king["action"], king["better"]) == ("p", "b")
     assert sum(row["loss"] for row in record["losses"]) <= record["exploitability"]
     assert main(["evaluate", "kuhn", "--strategy", str(tmp_path / "one.json")]) == 0
-    assert "largest losses against the computed equilibrium strategy of player 0\n" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "loss against the computed equilibrium strategy of player 0\n" in said
+    assert {row["player"] for row in record["repairs"]} == {1}
+    assert max(row["repair_upper"] for row in record["repairs"]) <= record["exploitability"] + 1e-9
 
 
 def test_evaluate_takes_a_file_for_each_player(capsys, tmp_path, kuhn):
@@ -210,41 +237,60 @@ def test_compare_of_half_a_profile_says_nothing_of_costs(capsys, tmp_path, kuhn)
     assert json_of(capsys, "compare", paths[0], "uniform", "--game", "kuhn")["players"][0]["differing"] == 0
 
 
+#: Flaws at one infoset of Leduc poker: a king of player 1 folds to a first bet, and a jack of player 0 always raises;
+#: the player, how treeplex and OpenSpiel call the infoset, and the action.
+FLAWS = {
+    "blunder": (1, ("Kh_r",), "f", ("[Private: 5][Round 1]", "[Round1: 2]"), "Fold"),
+    "habit": (0, ("Js_",), "r", ("[Private: 0][Round 1]", "[Round1: ]"), "Raise"),
+}
+
+
 @pytest.fixture(scope="module")
 def spoilt_leduc(tmp_path_factory):
-    """Files of other programs: an equilibrium of Leduc poker but for one infoset, where a king folds to a first bet."""
+    """Files of other programs, by flaw and form: an equilibrium of Leduc poker but for one infoset."""
     folder = tmp_path_factory.mktemp("leduc")
     files = {}
     for game in (load_game("leduc"), *([load_game("openspiel:leduc_poker")] if find_spec("pyspiel") else [])):
         equilibrium = solve(Nash(game)).profile
         foreign = game.spec != "leduc"
-        words, fold = (("[Private: 5][Round 1]", "[Round1: 2]"), "Fold") if foreign else (("Kh_r",), "f")
-        labels = game.sequence_form.treeplexes[1].infoset_labels
-        label = min((each for each in labels if all(word in each for word in words)), key=len)
-        second = Strategy.from_dict(game, 1, equilibrium[1].to_dict() | {label: {fold: 1.0}})
-        profile = Profile([equilibrium[0], second])
-        if foreign:
-            table = policy_from_strategies(profile)
-            compiled = import_module("open_spiel.python.policy").python_policy_to_pyspiel_policy(table)
-            texts = {"policy_table": json.dumps(compiled.policy_table()), "to_dict": str(table.to_dict())}
-        else:
-            numbers = [[list(played.values()) for played in each.to_dict().values()] for each in profile]
-            line = ",".join(["NE", *(repr(p) for each in profile for p in each.behaviour[1:].tolist())])
-            texts = {"json": profile.to_json(), "pygambit": str(numbers), "NE": f"{line}\n"}
-        for name, text in texts.items():
-            (folder / f"{name}.txt").write_text(text)
-            files[name] = game.spec, str(folder / f"{name}.txt"), label, fold
+        for flaw, (player, own, action, theirs, named) in FLAWS.items():
+            words, played = (theirs, named) if foreign else (own, action)
+            labels = game.sequence_form.treeplexes[player].infoset_labels
+            label = min((each for each in labels if all(word in each for word in words)), key=len)
+            profile = spoilt(game, equilibrium, player, label, {played: 1.0})
+            if foreign:
+                table = policy_from_strategies(profile)
+                compiled = import_module("open_spiel.python.policy").python_policy_to_pyspiel_policy(table)
+                texts = {"policy_table": json.dumps(compiled.policy_table()), "to_dict": str(table.to_dict())}
+            else:
+                numbers = [[list(played.values()) for played in each.to_dict().values()] for each in profile]
+                line = ",".join(["NE", *(repr(p) for each in profile for p in each.behaviour[1:].tolist())])
+                texts = {"json": profile.to_json(), "pygambit": str(numbers), "NE": f"{line}\n"}
+            for name, text in texts.items():
+                (folder / f"{flaw}-{name}.txt").write_text(text)
+                files[flaw, name] = game.spec, str(folder / f"{flaw}-{name}.txt"), player, label, played
     return files
 
 
+@pytest.mark.parametrize("flaw", FLAWS)
 @pytest.mark.parametrize("form", ["to_dict", "json", "pygambit", "policy_table", "NE"])
-def test_evaluate_finds_what_a_foreign_solver_spoilt(form, capsys, spoilt_leduc):
-    if form not in spoilt_leduc:
+def test_evaluate_finds_what_a_foreign_solver_spoilt(form, flaw, capsys, spoilt_leduc):
+    if (flaw, form) not in spoilt_leduc:
         pytest.skip("OpenSpiel is not installed")
-    game, path, label, fold = spoilt_leduc[form]
+    game, path, player, label, played = spoilt_leduc[flaw, form]
     record = json_of(capsys, "evaluate", game, "--strategy", path)
+    first, second = record["repairs"][:2]
+    assert (first["player"], first["infoset"], first["action"], first["probability"]) == (player, label, played, 1.0)
+    assert first["repair"] == pytest.approx(record["nash_conv"], abs=1e-8)  # the other player's strategy is optimal
+    assert first["repair"] > 1.5 * second["repair"] > 0.0
+    assert record["repairs_complete"]
+    assert record["repairs_elsewhere"] <= record["repairs"][-1]["repair"] + 1e-9
     worst, second = record["losses"][:2]
-    assert (worst["player"], worst["infoset"], worst["action"], worst["probability"]) == (1, label, fold, 1.0)
+    if flaw == "habit":  # it costs nothing against the other strategy: the largest loss is of whoever could exploit it
+        assert first["loss"] == pytest.approx(0.0, abs=1e-8)
+        assert worst["player"] == 1 - player
+        return
+    assert (worst["player"], worst["infoset"], worst["action"], worst["probability"]) == (player, label, played, 1.0)
     assert worst["loss"] > 1.2 * second["loss"] > 0.0
     assert worst["loss"] == pytest.approx(record["best_response_values"][1] - record["payoffs"][1], abs=1e-8)
     assert second["player"] == 0  # who gains by betting more

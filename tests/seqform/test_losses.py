@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from random_flows import random_flow, random_walk
 from random_profiles import random_profile
+from spoilt_profiles import spoilt
 
-from treeplex import Game, InvalidStrategyError, Nash, Profile, SequenceForm, Strategy, load_game, solve
+from treeplex import Game, InvalidStrategyError, Nash, Profile, SequenceForm, load_game, solve
 from treeplex.seqform import best_response_values, expected_payoffs, infoset_losses, largest_losses
 from treeplex.seqform.polytope import best_response_plan
 
@@ -61,12 +62,6 @@ def test_a_loss_is_what_the_infoset_costs_between_two_hybrids(spec):
             paid.append(float(gradient @ treeplex.plan(hybrid)))
         losses = infoset_losses(game, profile, player)
         np.testing.assert_allclose(losses, -np.diff(paid), rtol=0, atol=1e-12 * game.payoff_scale)
-
-
-def spoilt(game, profile, player, infoset, played):
-    """Return a profile in which one infoset plays otherwise."""
-    behaviour = profile[player].to_dict() | {infoset: played}
-    return Profile([Strategy.from_dict(game, player, behaviour) if each.player == player else each for each in profile])
 
 
 @pytest.mark.parametrize(("player", "infoset"), [(1, "Kh_r"), (0, "Ks_rr"), (0, "Kh_cr")])

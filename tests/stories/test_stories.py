@@ -143,6 +143,9 @@ def test_the_researcher_certifies_a_foreign_strategy(form: str) -> None:
     assert found["exploitability"] == pytest.approx(found["nash_conv"] / 2)
     assert found["exploitability"] > 0.01
     assert found["lower"] < -1 / 18 < found["upper"] + 1e-12
+    first = found["repairs"][0]
+    assert (first["player"], first["infoset"]) == (0, "0" if game.startswith("openspiel") else "J_")
+    assert first["repair"] == pytest.approx(found["nash_conv"])  # player 1's strategy is an equilibrium's
     assert says(words_of("judged.html"), found["exploitability"])
 
 
