@@ -21,7 +21,7 @@ from .exact.highs_models import silent_solver
 #: A repair below this part of the largest counterfactual value is round-off.
 _ROUND_OFF = 1e-10
 #: By default, passes over the game are limited to this many sequences and payoffs in all, and to numbers between these.
-_WORK, _FEWEST, _MOST = 100_000_000, 100, 10_000
+_WORK, _FEWEST, _MOST = 300_000_000, 100, 10_000
 
 
 @dataclass(frozen=True)

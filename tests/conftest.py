@@ -6,13 +6,15 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from clocks import Clock
+
+    from treeplex import Game
 
 # Until all tests are collected: most of what is made by then stays to the end, and the collector would look through it
 # again and again, for longer than it takes to import the tests.
@@ -89,3 +91,26 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(scope="session")
+def kuhn() -> "Game":
+    """Return Kuhn poker."""
+    from treeplex import load_game
+
+    return load_game("kuhn")
+
+
+@pytest.fixture
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a test in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """Start Chromium for the tests of a file, or skip them without it."""
+    from chromium import browser
+
+    with browser() as started:
+        yield started

@@ -12,11 +12,11 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from command_line import refusal
 from effort import PATIENCE, few
+from toy_spots import solved_toy
 
-from treeplex import Nash, solve
 from treeplex.cli import main
-from treeplex.models.games.holdem import HoldemSpot, SolvedSpot
 
 needs_server = pytest.mark.usefixtures("server_installed")
 
@@ -31,17 +31,8 @@ def server_installed():
 def toy(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "60")  # the address is longer, and is not broken into lines
-    spot = HoldemSpot("QcJc9c3d2d", ["AcKc, 8h7h", "QdQh"], pot=100, stack=100, bets="100%")
-    SolvedSpot(spot, solve(Nash(spot.game)).profile).save("toy.npz")
+    solved_toy().save("toy.npz")
     return Path("toy.npz")
-
-
-def refused(capsys, *arguments):
-    assert main(["browse", *arguments]) == 2
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err.count("\n") == 1
-    return shown.err
 
 
 @few
@@ -93,16 +84,18 @@ def test_the_browser_is_opened_at_the_address(toy, monkeypatch, capsys):
 @needs_server
 def test_what_cannot_be_served_is_refused(toy, capsys):
     Path("text.npz").write_text("a text")
-    assert "is not the file of a solved spot" in refused(capsys, "text.npz", "--no-open")
-    assert "no such file" in refused(capsys, "none.npz", "--no-open")
+    assert "is not the file of a solved spot" in refusal(capsys, "browse", "text.npz", "--no-open")
+    assert "no such file" in refusal(capsys, "browse", "none.npz", "--no-open")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        assert f"--port {port}: address already in use" in refused(capsys, str(toy), "--no-open", "--port", str(port))
-    assert "expected a port from 1 to 65535" in refused(capsys, str(toy), "--port", "70000")
+        assert f"--port {port}: address already in use" in refusal(
+            capsys, "browse", str(toy), "--no-open", "--port", str(port)
+        )
+    assert "expected a port from 1 to 65535" in refusal(capsys, "browse", str(toy), "--port", "70000")
 
 
 @pytest.mark.parametrize("missing", ["starlette", "uvicorn"])
 def test_a_missing_extra_is_named(toy, missing, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, missing, None)
-    line = refused(capsys, str(toy), "--no-open")
-    assert line == "error: browse needs starlette and uvicorn: pip install 'treeplex[browse]'\n"
+    line = refusal(capsys, "browse", str(toy), "--no-open")
+    assert line == "browse needs starlette and uvicorn: pip install 'treeplex[browse]'"

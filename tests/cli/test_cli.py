@@ -1,7 +1,6 @@
 """The command line: what it prints where, its JSON, its files and its exit statuses."""
 
 import importlib
-import json
 import math
 import os
 import re
@@ -18,6 +17,7 @@ from typing import Annotated
 import pytest
 import typer
 from clocks import Clock
+from command_line import json_of, read_json
 from effort import PATIENCE, either, few, thorough
 
 import treeplex
@@ -56,29 +56,6 @@ ROW_KEYS = {
     ),
     *("iterations", "seconds", "passed", "question"),
 }
-
-
-@pytest.fixture(autouse=True)
-def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Texts that are looked for are not broken into lines, whatever the terminal."""
-    monkeypatch.setenv("COLUMNS", "120")
-
-
-def refuse_constant(name: str) -> None:
-    raise AssertionError(f"{name} in JSON")
-
-
-def read_json(text: str) -> dict:
-    record = json.loads(text, parse_constant=refuse_constant)
-    assert isinstance(record, dict)
-    return record
-
-
-def json_of(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> dict:
-    assert main([*arguments, "--json", "-"]) == status
-    shown = capsys.readouterr()
-    assert shown.err == ""
-    return read_json(shown.out)
 
 
 def process(*arguments: str, **options) -> subprocess.CompletedProcess[str]:

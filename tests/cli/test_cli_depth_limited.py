@@ -1,9 +1,9 @@
 """``treeplex solve`` for depth-limited responses, as somebody uses it who makes mistakes."""
 
-import json
 from pathlib import Path
 
 import pytest
+from command_line import json_of
 from effort import thorough
 
 from treeplex import Profile, Strategy, load_game
@@ -12,19 +12,6 @@ from treeplex.solvers import LinearValue
 
 CDBR = ("solve", "leduc", "--problem", "cdbr", "--opponent", "uniform")
 CDRNR = ("solve", "leduc", "--problem", "cdrnr", "--opponent", "uniform", "--p", "0.5")
-
-
-@pytest.fixture(autouse=True)
-def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "120")
-
-
-def json_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
-    assert main([*arguments, "--json", "-"]) == 0
-    shown = capsys.readouterr()
-    assert shown.err == ""
-    record: dict = json.loads(shown.out, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
-    return record
 
 
 def test_steps_in_json(capsys: pytest.CaptureFixture[str]) -> None:

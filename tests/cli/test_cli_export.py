@@ -13,12 +13,9 @@ from treeplex.cli.export import BINARY, FORMATS
 from treeplex.models.games.files import SUFFIXES
 from treeplex.seqform.interchange.matrix_file import write_matrices
 
+pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
+
 TEXT = [name for name in FORMATS if name not in BINARY]
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> str:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from command_line import json_of
 
 from treeplex import ConstrainedNash, Profile, Strategy, load_game, restricted_nash_frontier, solve
 from treeplex.cli import main
@@ -24,19 +25,6 @@ STYLE = ("solve", "kuhn", "--problem", "style")
 RNR = ("solve", "kuhn", "--problem", "rnr", "--opponent", "uniform")
 KING_AND_JACK = ("--constrain", "0/K_:b <= 0.5", "--constrain", "0/J_:b >= 3/10 as jack")
 INFEASIBLE = ("--constrain", "0/J_:b>=0.7 as often", "--constrain", "0/J_:b<=0.4 as seldom", "--constrain", "0/K_:b<=1")
-
-
-@pytest.fixture(autouse=True)
-def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "120")
-
-
-def json_of(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> dict:
-    assert main([*arguments, "--json", "-"]) == status
-    shown = capsys.readouterr()
-    assert shown.err == ""
-    record: dict = json.loads(shown.out, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
-    return record
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> str:

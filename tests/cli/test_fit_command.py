@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import json_of, refusal
 from effort import thorough
 
 from treeplex import Profile, load_game, read_play_log
@@ -15,11 +16,6 @@ from treeplex.cli import main
 from treeplex.models.games.holdem import HoldemSpot
 from treeplex.seqform import best_response_values
 from treeplex.solvers.opponents.strategies import opponent_strategy
-
-
-@pytest.fixture(autouse=True)
-def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "160")
 
 
 def played(
@@ -33,30 +29,12 @@ def played(
     return path
 
 
-def json_of(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> dict:
-    capsys.readouterr()
-    assert main(["fit", *arguments, "--json", "-"]) == status
-    shown = capsys.readouterr()
-    assert status or shown.err == ""
-    record: dict = json.loads(shown.out, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
-    return record
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    capsys.readouterr()
-    assert main(["fit", *arguments]) == 2
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err.count("\n") == 1
-    return shown.err
-
-
 @pytest.mark.parametrize("seat", [0, 1])
 def test_from_a_log_to_a_strategy_and_back_to_solve(
     seat: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log, out = played(tmp_path, seat=seat), str(tmp_path / "strategy.npz")
-    record = json_of(capsys, log, "--game", "kuhn", "--seat", str(seat), "--confidence", "0.99", "--out", out)
+    record = json_of(capsys, "fit", log, "--game", "kuhn", "--seat", str(seat), "--confidence", "0.99", "--out", out)
     assert (record["status"], record["games"], record["seat"]) == ("optimal", 3000, seat)
     game = load_game("kuhn")
     profile = Profile.load(out, game)
@@ -111,7 +89,7 @@ def test_few_games_recommend_an_equilibrium_and_say_how_many_would_do(
 ) -> None:
     asked = ("--game", "kuhn", "--seat", "0", "--bonferroni")
     few, many = played(tmp_path, 3), played(tmp_path, 20_000, seat=1)
-    record = json_of(capsys, few, *asked)
+    record = json_of(capsys, "fit", few, *asked)
     assert record["guaranteed"] == pytest.approx(record["game_value"], abs=1e-9)
     assert record["recommended"] == "equilibrium"
     needed = record["games_needed"]
@@ -120,14 +98,14 @@ def test_few_games_recommend_an_equilibrium_and_say_how_many_would_do(
     told = " ".join(capsys.readouterr().out.split())
     assert told.startswith("recommended an equilibrium (treeplex solve): these games do not prove that")
     assert f"would take about {needed:,} games" in told
-    record = json_of(capsys, many, "--game", "kuhn", "--seat", "1", "--bonferroni")
+    record = json_of(capsys, "fit", many, "--game", "kuhn", "--seat", "1", "--bonferroni")
     assert record["guaranteed"] > record["game_value"]
     assert (record["recommended"], record["games_needed"]) == ("response", None)
     assert main(["fit", many, "--game", "kuhn", "--seat", "1", "--bonferroni"]) == 0
     assert "recommended" not in capsys.readouterr().out
     nothing = tmp_path / "nothing.jsonl"
     nothing.write_text("")
-    record = json_of(capsys, str(nothing), *asked)
+    record = json_of(capsys, "fit", str(nothing), *asked)
     assert (record["recommended"], record["games_needed"]) == ("equilibrium", None)
     assert main(["fit", str(nothing), *asked]) == 0
     assert "the number of games needed is not known" in " ".join(capsys.readouterr().out.split())
@@ -135,16 +113,16 @@ def test_few_games_recommend_an_equilibrium_and_say_how_many_would_do(
 
 def test_both_methods_both_intervals_and_a_known_probe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = (played(tmp_path), "--game", "kuhn", "--seat", "0", "--confidence", "0.999")
-    exact = json_of(capsys, *asked)
-    iterative = json_of(capsys, *asked, "--method", "ccfr", "--tol", "1e-4")
+    exact = json_of(capsys, "fit", *asked)
+    iterative = json_of(capsys, "fit", *asked, "--method", "ccfr", "--tol", "1e-4")
     assert iterative["status"] == "converged"
     assert iterative["objective"] == pytest.approx(exact["objective"], abs=4e-3)
-    fractions = json_of(capsys, *asked, "--method", "rational")
+    fractions = json_of(capsys, "fit", *asked, "--method", "rational")
     assert fractions["objective"] == pytest.approx(exact["objective"])
-    wider = json_of(capsys, *asked, "--bonferroni")
+    wider = json_of(capsys, "fit", *asked, "--bonferroni")
     assert (exact["interval"], wider["interval"]) == ("wilson", "clopper-pearson")
     assert wider["guaranteed"] < exact["guaranteed"]
-    known = json_of(capsys, *asked, "--probe", "uniform")
+    known = json_of(capsys, "fit", *asked, "--probe", "uniform")
     assert known["guaranteed"] == pytest.approx(exact["guaranteed"], abs=0.1)
     assert known["guaranteed"] != exact["guaranteed"]
     assert main(["fit", *asked, "--bonferroni", "--interval", "wilson"]) == 2
@@ -161,12 +139,12 @@ def test_both_methods_both_intervals_and_a_known_probe(tmp_path: Path, capsys: p
 
 def test_observations_that_exclude_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = (played(tmp_path, 200), "--game", "kuhn", "--seat", "0", "--confidence", "0.3")
-    record = json_of(capsys, *asked)
+    record = json_of(capsys, "fit", *asked)
     assert record["status"] == "optimal"
     assert record["least_violation"] > 1e-4
     assert record["penalty"] == 200.0
     assert len(record["conflict"]) >= 1
-    assert json_of(capsys, *asked, "--penalty", "50")["penalty"] == 50.0
+    assert json_of(capsys, "fit", *asked, "--penalty", "50")["penalty"] == 50.0
     assert main(["fit", *asked]) == 0
     shown = capsys.readouterr().out
     assert "no opponent fits all of these games" in shown
@@ -176,11 +154,11 @@ def test_observations_that_exclude_each_other(tmp_path: Path, capsys: pytest.Cap
 def test_an_empty_log_gives_an_equilibrium(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     empty = tmp_path / "empty.jsonl"
     empty.write_bytes(b"")
-    record = json_of(capsys, str(empty), "--game", "kuhn", "--seat", "1")
+    record = json_of(capsys, "fit", str(empty), "--game", "kuhn", "--seat", "1")
     assert (record["games"], record["constraints"], record["informative"]) == (0, 0, [])
     assert record["guaranteed"] == pytest.approx(1 / 18)
     assert record["mean_result"] is None
-    assert json_of(capsys, str(empty), "--game", "kuhn", "--seat", "1", "--p", "1/2")["p"] is None
+    assert json_of(capsys, "fit", str(empty), "--game", "kuhn", "--seat", "1", "--p", "1/2")["p"] is None
     assert main(["fit", str(empty), "--game", "kuhn", "--seat", "1"]) == 0
     assert "there are too few games" in capsys.readouterr().out
 
@@ -190,8 +168,8 @@ def test_bad_lines_are_errors_or_are_counted(tmp_path: Path, capsys: pytest.Capt
     with log.open("ab") as file:
         file.write(b'{"seat": 0\n{"seat":0,"private":"J","public":["p","b","x"],"shown":{},"result":1}\n')
     asked = (str(log), "--game", "kuhn", "--seat", "0")
-    assert "line 102" in refused(capsys, *asked)
-    record = json_of(capsys, *asked, "--skip-bad")
+    assert "line 102" in refusal(capsys, "fit", *asked)
+    record = json_of(capsys, "fit", *asked, "--skip-bad")
     assert (record["games"], record["lines"]) == (100, 103)
     assert sum(bad["count"] for bad in record["skipped"]) == 2
     assert {bad["line"] for bad in record["skipped"]} == {102, 103}
@@ -202,13 +180,13 @@ def test_bad_lines_are_errors_or_are_counted(tmp_path: Path, capsys: pytest.Capt
 def test_standard_input(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     content = Path(played(tmp_path, 50)).read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-    assert json_of(capsys, "-", "--game", "kuhn", "--seat", "0")["games"] == 50
+    assert json_of(capsys, "fit", "-", "--game", "kuhn", "--seat", "0")["games"] == 50
 
 
 def test_games_of_the_log_are_counted_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = played(tmp_path, 500, spec="leduc:merge_suits=true")
     game = load_game("leduc:merge_suits=true")
-    record = json_of(capsys, log, "--game", "leduc:merge_suits=true", "--seat", "0")
+    record = json_of(capsys, "fit", log, "--game", "leduc:merge_suits=true", "--seat", "0")
     found = read_play_log(log, game, 0)
     assert record["mean_result"] == pytest.approx(found.mean_result)
     for one in record["informative"]:
@@ -251,13 +229,15 @@ def test_what_cannot_be_done_is_said_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert message in refused(capsys, played(tmp_path, 300), *arguments)
+    assert message in refusal(capsys, "fit", played(tmp_path, 300), *arguments)
 
 
 def test_a_log_that_is_not_there_and_files_that_are_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "no such file" in refused(capsys, str(tmp_path / "none.jsonl"), "--game", "kuhn", "--seat", "0")
+    assert "no such file" in refusal(capsys, "fit", str(tmp_path / "none.jsonl"), "--game", "kuhn", "--seat", "0")
     log = played(tmp_path, 10)
-    assert "LOG and --json name the same file" in refused(capsys, log, "--game", "kuhn", "--seat", "0", "--json", log)
+    assert "LOG and --json name the same file" in refusal(
+        capsys, "fit", log, "--game", "kuhn", "--seat", "0", "--json", log
+    )
 
 
 def test_an_interruption_leaves_json(
@@ -269,14 +249,14 @@ def test_an_interruption_leaves_json(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("treeplex.models.play.read_play_log", interrupted)
-    record = json_of(capsys, log, "--game", "kuhn", "--seat", "0", status=130)
+    record = json_of(capsys, "fit", log, "--game", "kuhn", "--seat", "0", status=130, quiet=False)
     assert (record["status"], record["games"], record["guaranteed"]) == ("interrupted", None, None)
     assert set(record) == set(json_of_uninterrupted(log, capsys, monkeypatch))
 
 
 def json_of_uninterrupted(log: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> dict:
     monkeypatch.undo()
-    return json_of(capsys, log, "--game", "kuhn", "--seat", "0")
+    return json_of(capsys, "fit", log, "--game", "kuhn", "--seat", "0")
 
 
 HAND = """[{number}]
@@ -308,16 +288,18 @@ def test_hand_histories_of_players_without_a_name(tmp_path: Path, capsys: pytest
     log = Path(histories(tmp_path, folds=9, calls=1))
     log.write_text(log.read_text().replace("'them'", "' '"))
     for names in (("--player", "us"), ("--against", "p1"), ("--player", "us", "--against", "p1")):
-        record = json_of(capsys, str(log), *PREFLOP, *names, "--max-iterations", "10")
+        record = json_of(capsys, "fit", str(log), *PREFLOP, *names, "--max-iterations", "10")
         assert (record["games"], record["left_out"]) == (10, {})
-    assert "has no player named 'p2'" in refused(capsys, str(log), *PREFLOP, "--player", "us", "--against", "p2")
-    assert "a name is empty, expected the name of a player" in refused(capsys, str(log), *PREFLOP, "--against", "")
+    assert "has no player named 'p2'" in refusal(capsys, "fit", str(log), *PREFLOP, "--player", "us", "--against", "p2")
+    assert "a name is empty, expected the name of a player" in refusal(
+        capsys, "fit", str(log), *PREFLOP, "--against", ""
+    )
 
 
 def test_hand_histories_become_a_strategy_before_the_flop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log, out = histories(tmp_path), str(tmp_path / "strategy.npz")
     asked = (log, *PREFLOP, "--player", "us", "--max-iterations", "2000", "--bonferroni", "--out", out)
-    record = json_of(capsys, *asked)
+    record = json_of(capsys, "fit", *asked)
     assert (record["games"], record["player"], record["against"], record["left_out"]) == (100, "us", None, {})
     assert record["mean_result"] is None
     assert record["game_value"] < record["guaranteed"] <= record["upper"]
@@ -328,7 +310,7 @@ def test_hand_histories_become_a_strategy_before_the_flop(tmp_path: Path, capsys
     Profile.load(out, load_game(PREFLOP[1]))
     with Path(log).open("a") as file:
         file.write("[101]\nvariant = 'PO'\n")
-    assert "blinds_or_straddles is missing" in refused(capsys, *asked)
+    assert "blinds_or_straddles is missing" in refusal(capsys, "fit", *asked)
     capsys.readouterr()
     assert main(["fit", *asked, "--skip-bad"]) == 0
     shown = capsys.readouterr().out
@@ -339,15 +321,15 @@ def test_hand_histories_become_a_strategy_before_the_flop(tmp_path: Path, capsys
 @thorough
 def test_bounds_may_be_trusted_in_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = (histories(tmp_path), *PREFLOP, "--player", "us", "--bonferroni", "--tol", "1e-3")
-    whole, part = json_of(capsys, *asked), json_of(capsys, *asked, "--p", "1/2")
+    whole, part = json_of(capsys, "fit", *asked), json_of(capsys, "fit", *asked, "--p", "1/2")
     assert (whole["p"], part["p"]) == (None, 0.5)
     gain, most = (one["guaranteed"] - one["game_value"] for one in (part, whole))
     assert 0.0 < gain <= most + 2e-3
     assert part["exploitability"] <= gain + 4e-3  # p / (1 - p) of it, and the gap / (1 - p)
-    assert "--penalty does not go with --p" in refused(capsys, *asked, "--p", "1/2", "--penalty", "3")
-    assert "'--p': 2, expected a number from 0 to 1" in refused(capsys, *asked, "--p", "2")
+    assert "--penalty does not go with --p" in refusal(capsys, "fit", *asked, "--p", "1/2", "--penalty", "3")
+    assert "'--p': 2, expected a number from 0 to 1" in refusal(capsys, "fit", *asked, "--p", "2")
     misspelt = (*asked[:-5], "--player", "su", *asked[-3:])
-    assert "has no player named 'su'" in refused(capsys, *misspelt)
+    assert "nobody is named 'su' in" in refusal(capsys, "fit", *misspelt)
 
 
 def test_lines_of_a_spot_are_counted_as_locks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -361,7 +343,7 @@ def test_lines_of_a_spot_are_counted_as_locks(tmp_path: Path, capsys: pytest.Cap
     log = tmp_path / "hands.phhs"
     log.write_text("\n".join(texts))
     asked = (str(log), "--game", str(path), "--seat", "1", "--against", "them")
-    record = json_of(capsys, *asked)
+    record = json_of(capsys, "fit", *asked)
     found = {(one["at"], one["action"]): (one["count"], one["times"]) for one in record["frequencies"]}
     assert found["", "check"] == (100, 100)
     assert found["check, bet 2", "fold"] == (90, 100)
@@ -373,10 +355,10 @@ def test_lines_of_a_spot_are_counted_as_locks(tmp_path: Path, capsys: pytest.Cap
     assert "of them, oop, on boards of the class unpaired, 1 of a suit" in shown
     assert f"treeplex solve {path} --lock" in shown
     assert (record["interval"], record["bonferroni"], record["method"]) == ("clopper-pearson", True, None)
-    assert "need --against NAME" in refused(capsys, *asked[:-2])
-    assert "has no player named 'then'" in refused(capsys, *asked[:-1], "then")
+    assert "need --against NAME" in refusal(capsys, "fit", *asked[:-2])
+    assert "nobody is named 'then' in" in refusal(capsys, "fit", *asked[:-1], "then")
     for option in (["--out", "x.npz"], ["--interval", "wilson"], ["--player", "us"], ["--max-iterations", "9"]):
-        assert f"{option[0]} is for strategies" in refused(capsys, *asked, *option)
+        assert f"{option[0]} is for strategies" in refusal(capsys, "fit", *asked, *option)
 
 
 @pytest.mark.parametrize(
@@ -390,4 +372,4 @@ def test_lines_of_a_spot_are_counted_as_locks(tmp_path: Path, capsys: pytest.Cap
 def test_whose_hand_histories_they_are_must_be_said(
     arguments: tuple[str, ...], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert message in refused(capsys, histories(tmp_path, 2, 0), *arguments)
+    assert message in refusal(capsys, "fit", histories(tmp_path, 2, 0), *arguments)

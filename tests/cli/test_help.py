@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from command_line import json_of
 
 from treeplex import load_game
 from treeplex.cli import main
@@ -22,18 +23,6 @@ base = "b"
 entries = ["a"]
 goals = { c = 1.0 }
 """
-
-
-@pytest.fixture(autouse=True)
-def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "120")
-
-
-def json_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
-    assert main([*arguments, "--json", "-"]) == 0
-    shown = capsys.readouterr()
-    assert shown.err == ""
-    return json.loads(shown.out)
 
 
 @pytest.mark.parametrize("command", ["solve", *COMMANDS, "fit"])

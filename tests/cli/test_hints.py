@@ -8,17 +8,11 @@ from treeplex import (
     Nash,
     Profile,
     UnsupportedProblemError,
-    load_game,
     solve,
 )
 from treeplex.cli import main
 from treeplex.models.constraints import parse_constraint
 from treeplex.validation import compare
-
-
-@pytest.fixture(scope="module")
-def kuhn():
-    return load_game("kuhn")
 
 
 def test_profiles_are_indexed_by_player(kuhn):

@@ -8,27 +8,19 @@ import sys
 import time
 
 import pytest
+from command_line import json_of
 from effort import PATIENCE
 
 from treeplex.cli import main
 
+pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
+
 pokerkit = pytest.importorskip("pokerkit")
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "120")
-
-
-def json_of(capsys, *arguments, status=0):
-    assert main(["match", *arguments, "--json", "-"]) == status
-    return json.loads(capsys.readouterr().out)
 
 
 def test_json_and_table(capsys):
     arguments = ("call", "random", "--hands", "40", "--duplicate", "--seed", "3", "--stack", "2000")
-    record = json_of(capsys, *arguments)
+    record = json_of(capsys, "match", *arguments)
     low, high = record["confidence_interval"]
     assert low < record["mbb_per_hand"] < high
     assert (record["hands"], record["deals"], record["forfeits"], record["interrupted"]) == (40, 20, 0, False)
@@ -42,7 +34,7 @@ def test_json_and_table(capsys):
 
 
 def test_without_duplicate_every_hand_is_a_deal(capsys):
-    record = json_of(capsys, "call", "fold", "call", "--hands", "10", "--blinds", "10/25")
+    record = json_of(capsys, "match", "call", "fold", "call", "--hands", "10", "--blinds", "10/25")
     assert (record["hands"], record["deals"], record["duplicate"]) == (10, 10, False)
     assert record["table"]["big_blind"] == 25
     assert record["variance"]["saved"]["duplicate"] is None
@@ -53,7 +45,7 @@ def test_forfeits_are_counted_and_listed(capsys, tmp_path):
         "class Bad:\n    def act(self, view, rng):\n        print('thinking')\n        return 'bluff'\n"
     )
     bots = ("call", "python:module=mine.py,object=Bad")
-    record = json_of(capsys, *bots, "--hands", "4", "--duplicate")
+    record = json_of(capsys, "match", *bots, "--hands", "4", "--duplicate", quiet=False)
     assert record["forfeits"] == 4
     assert [each["forfeits"] for each in record["results"]] == [0, 4]
     assert record["forfeit_log"][0]["reason"].startswith("IllegalActionError: the action is 'bluff', expected fold")
@@ -68,7 +60,7 @@ def test_failures_at_the_end_are_no_forfeits(capsys, tmp_path):
         "    def end(self, result):\n        raise ValueError('no paper')\n"
     )
     bots = ("call", "python:module=mine.py,object=Bad")
-    record = json_of(capsys, *bots, "--hands", "4")
+    record = json_of(capsys, "match", *bots, "--hands", "4")
     assert record["forfeits"] == 0
     assert [(each["forfeits"], each["failures"]) for each in record["results"]] == [(0, 0), (0, 4)]
     assert not record["forfeit_log"][0]["folded"]
@@ -79,7 +71,7 @@ def test_failures_at_the_end_are_no_forfeits(capsys, tmp_path):
 
 
 def test_hands_are_written_for_others_to_read(capsys, tmp_path):
-    record = json_of(capsys, "random", "random", "--hands", "6", "--out", "hands.phhs")
+    record = json_of(capsys, "match", "random", "random", "--hands", "6", "--out", "hands.phhs")
     assert record["out"] == "hands.phhs"
     with (tmp_path / "hands.phhs").open("rb") as file:
         histories = list(pokerkit.HandHistory.load_all(file))

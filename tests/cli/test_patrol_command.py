@@ -3,13 +3,12 @@
 import csv
 import io
 import json
-from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
-from chromium import browser, opened, overflows
+from chromium import opened, overflows
 
 from treeplex.cli import main
 from treeplex.models.games.patrol.plan_file import PatrolPlan
@@ -38,12 +37,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("town.toml").write_text(DECLARED)
     Path("closed.toml").write_text(f'{DECLARED}[[closures]]\nat = "inn"\n')
     return tmp_path
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as started:
-        yield started
 
 
 def found(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> dict:

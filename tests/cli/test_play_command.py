@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import json_of, refusal
 from effort import PATIENCE, few
 
 from treeplex import Profile, Strategy, expected_payoffs, load_game, read_play_log, simulate, write_play_log
@@ -19,28 +20,9 @@ from treeplex import observer_tree as view_of
 from treeplex.cli import main
 from treeplex.solvers.opponents.strategies import opponent_strategy
 
+pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
+
 UNIFORM = ("--seat0", "uniform", "--seat1", "uniform")
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "120")
-
-
-def error_of(capsys, *arguments, status=2):
-    assert main(["play", *arguments]) == status
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err.count("\n") == 1
-    return shown.err.removeprefix("error: ").strip()
-
-
-def json_of(capsys, *arguments):
-    assert main(["play", *arguments, "--json", "-"]) == 0
-    shown = capsys.readouterr()
-    assert shown.err == ""
-    return json.loads(shown.out)
 
 
 def test_the_log_holds_the_games_of_the_seed(capsys):
@@ -76,7 +58,9 @@ def test_without_a_file_the_log_goes_to_standard_output(capsys):
 
 
 def test_json_holds_the_results(capsys):
-    record = json_of(capsys, "leduc:merge_suits=true", "--seat0", "nash", "--seat1", "uniform", "--games", "2e5")
+    record = json_of(
+        capsys, "play", "leduc:merge_suits=true", "--seat0", "nash", "--seat1", "uniform", "--games", "2e5"
+    )
     assert record["game"] == "leduc:merge_suits=true"
     assert record["parameters"]["ranks"] == 3
     assert (record["seats"], record["games"], record["seed"]) == (["nash", "uniform"], 200_000, 0)
@@ -93,7 +77,7 @@ def test_json_holds_the_results(capsys):
 
 
 def test_no_games_have_no_mean(capsys):
-    record = json_of(capsys, "kuhn", *UNIFORM, "--games", "0", "--out", "none.jsonl")
+    record = json_of(capsys, "play", "kuhn", *UNIFORM, "--games", "0", "--out", "none.jsonl")
     assert (record["games"], record["mean"], record["interval"]) == (0, [None, None], [None, None])
     assert record["expected"] == [0.12500000000000003, -0.12500000000000003]
     assert main(["play", "kuhn", *UNIFORM, "--games", "0", "--out", "none.jsonl"]) == 0
@@ -101,12 +85,12 @@ def test_no_games_have_no_mean(capsys):
 
 
 def test_the_largest_seed_is_one(capsys):
-    assert json_of(capsys, "kuhn", *UNIFORM, "--games", "1", "--seed", str(2**53))["seed"] == 2**53
+    assert json_of(capsys, "play", "kuhn", *UNIFORM, "--games", "1", "--seed", str(2**53))["seed"] == 2**53
 
 
 def test_results_need_no_observer(capsys):
-    assert json_of(capsys, "coin", *UNIFORM, "--games", "10")["games"] == 10
-    assert "coin does not say what players observe" in error_of(capsys, "coin", *UNIFORM, "--games", "10")
+    assert json_of(capsys, "play", "coin", *UNIFORM, "--games", "10")["games"] == 10
+    assert "coin does not say what players observe" in refusal(capsys, "play", "coin", *UNIFORM, "--games", "10")
 
 
 def test_a_strategy_file_plays(capsys):
@@ -152,7 +136,7 @@ def test_a_strategy_file_plays(capsys):
     ],
 )
 def test_bad_input_is_one_line(arguments, message, capsys):
-    assert message in error_of(capsys, *arguments)
+    assert message in refusal(capsys, "play", *arguments)
     assert not os.listdir()  # noqa: PTH208
 
 

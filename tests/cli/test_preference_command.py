@@ -1,8 +1,7 @@
 """``treeplex solve`` with preferences."""
 
-import json
-
 import pytest
+from command_line import json_of
 
 from treeplex import InvalidPreferenceError, Prefer, Profile, Strategy, load_game
 from treeplex.cli import main
@@ -10,11 +9,6 @@ from treeplex.models.preferences import PreferStrategy, parse_preference, prefer
 from treeplex.solvers.style.preferences import preferred_shares
 
 QUICK = ("--tol", "0", "--max-iterations", "500")
-
-
-def json_of(capsys, *arguments):
-    assert main([*arguments, "--json", "-"]) == 0
-    return json.loads(capsys.readouterr().out)
 
 
 def share(record):

@@ -2,12 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from chromium import browser, opened, overflows
+from chromium import opened, overflows
 
 from treeplex import Strategy, load_game
 from treeplex.cli import main
@@ -30,12 +29,6 @@ COMMANDS = {
     "sweep": ["sweep", "sweep.toml", "--out", "swept", "--jobs", "1"],
     "fit": ["fit", "log.jsonl", "--game", "kuhn", "--seat", "0", "--confidence", "0.95"],
 }
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture

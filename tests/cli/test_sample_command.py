@@ -11,11 +11,6 @@ from treeplex.solvers import StreamedProfile
 LARGE = "goofspiel:cards=13"
 
 
-@pytest.fixture(autouse=True)
-def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "120")
-
-
 def test_a_game_too_large_to_enumerate_is_run(tmp_path, capsys):
     out = str(tmp_path / "strategies.jsonl")
     arguments = ["sample", LARGE, "--method", "os-mccfr", "--max-iterations", "30", "--seed", "3", "--out", out]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import json_of, refusal
 from effort import soaked, thorough
 from locked_spots import drawn_problem
 from scipy.optimize import linprog
@@ -47,19 +48,6 @@ def _in_a_folder(tmp_path, monkeypatch):
     (tmp_path / "toy.toml").write_text(TOY, encoding="utf-8")
     flop = RIVER.replace("Td9d6hQc2s", "Td9d6h").replace('"60%, e, a"', '"33%, 75%, e, a"')
     (tmp_path / "flop.toml").write_text(flop.replace('"2.5x"', '"2.5x, 60%, a"'), encoding="utf-8")
-
-
-def json_of(capsys, *arguments):
-    assert main([*arguments, "--json", "-"]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
-def refused(capsys, *arguments):
-    assert main([*arguments]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    (line,) = told.err.splitlines()
-    return line.removeprefix("error: ")
 
 
 # info
@@ -108,7 +96,7 @@ def test_info_of_a_flop_builds_nothing(capsys, monkeypatch):
 
 
 def test_a_flop_beyond_the_memory_is_refused_with_what_would_save_most(capsys):
-    line = refused(capsys, "solve", "flop.toml", "--memory", "1GB")
+    line = refusal(capsys, "solve", "flop.toml", "--memory", "1GB")
     assert "flop.toml has 2,131,940 decision nodes" in line
     assert line.count("% less)") == 3
 
@@ -126,7 +114,7 @@ def test_16_bits_are_taken_where_asked_for_or_where_memory_is_short(capsys, monk
     assert asked["exploitability"] == short["exploitability"]
     assert "16 bits" in short["message"]
     assert "16 bits" not in asked["message"]
-    line = refused(capsys, "solve", "river.toml", "--precision", "single")
+    line = refusal(capsys, "solve", "river.toml", "--precision", "single")
     assert "solve in 16 bits (precision=half)" in line
 
 
@@ -224,14 +212,14 @@ def test_people_see_the_rake_and_what_each_seat_could_gain(raked, capsys):
 
 def test_what_a_rake_does_not_go_with_is_refused(raked, capsys):
     for problem, more in (("nash", []), ("best-response", ["--opponent", "uniform"])):
-        assert refused(capsys, "solve", raked, "--problem", problem, *more) == (
+        assert refusal(capsys, "solve", raked, "--problem", problem, *more) == (
             f"{problem} needs a zero-sum game, but the payoffs of raked.toml do not sum to zero at every leaf: "
             "use EpsilonNash (--problem epsilon-nash)"
         )
-    assert refused(capsys, "solve", raked, "--lock", 'ip at "all-in": fold 40%') == (
+    assert refusal(capsys, "solve", raked, "--lock", 'ip at "all-in": fold 40%') == (
         "rake is 0.05 beside locks, expected one of the two: constraints are for zero-sum games"
     )
-    assert refused(capsys, "solve", raked, "--method", "highs") == (
+    assert refusal(capsys, "solve", raked, "--method", "highs") == (
         "method highs cannot solve epsilon-nash: use cfr, cfr+, dcfr, pcfr+, hs-dcfr, hs-pcfr+, pdcfr+, sapcfr+, "
         "cfvfp, pref-cfr"
     )
@@ -275,7 +263,7 @@ def test_a_solved_spot_is_kept_shown_and_started_from(tmp_path, capsys):
     assert started["iterations"] < first["iterations"]
     other = (tmp_path / "toy.toml").read_text().replace("pot = 100", "pot = 90")
     (tmp_path / "other.toml").write_text(other)
-    assert refused(capsys, "solve", "other.toml", "--start", "a.npz").startswith(
+    assert refusal(capsys, "solve", "other.toml", "--start", "a.npz").startswith(
         "a.npz is of the spot QcJc9c3d2d, expected "
     )
     judged = json_of(capsys, "evaluate", "toy.toml", "--strategy", "a.npz")
@@ -364,7 +352,7 @@ def test_a_sweep_takes_spots_and_tolerances_in_per_cent(tmp_path, capsys):
     ids=lambda one: one[:30],
 )  # fmt: skip
 def test_what_is_typed_wrong_is_told_in_a_line(arguments, message, capsys):
-    assert refused(capsys, *arguments.split(" ")) == message
+    assert refusal(capsys, *arguments.split(" ")) == message
 
 
 def test_a_spot_is_loaded_again_by_its_path():
@@ -581,8 +569,8 @@ def test_the_curve_of_safety_is_a_frontier(capsys, tmp_path):
         ),
     ],
 )
-def test_what_locks_do_not_go_with_is_refused(capsys, arguments, message):
-    assert message in refused(capsys, "solve", *arguments)
+def test_what_locks_do_not_go_with_is_refusal(capsys, arguments, message):
+    assert message in refusal(capsys, "solve", *arguments)
 
 
 def test_what_a_response_may_lose_is_held_against_no_tolerance(capsys):

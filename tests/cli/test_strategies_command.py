@@ -5,6 +5,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 import pytest
+from command_line import json_of, refusal
 from spoilt_profiles import spoilt
 
 from treeplex import Nash, Profile, Strategy, exploitability, load_game, solve, worst_case
@@ -14,38 +15,11 @@ from treeplex.seqform.interchange import policy_from_strategies
 from treeplex.solvers import largest_repairs
 
 
-@pytest.fixture(autouse=True)
-def wide_terminal(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "160")
-
-
-@pytest.fixture(scope="module")
-def kuhn():
-    return load_game("kuhn")
-
-
 @pytest.fixture(scope="module")
 def solved(kuhn, tmp_path_factory):
     path = tmp_path_factory.mktemp("strategies") / "solved.npz"
     solve(Nash(kuhn)).profile.save(path)
     return str(path)
-
-
-def json_of(capsys, *arguments, status=0):
-    capsys.readouterr()
-    assert main([*arguments, "--json", "-"]) == status
-    shown = capsys.readouterr()
-    assert shown.err == ""
-    return json.loads(shown.out)
-
-
-def refusal(capsys, *arguments):
-    capsys.readouterr()
-    assert main(list(arguments)) == 2
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err.count("\n") == 1
-    return shown.err
 
 
 def test_show_prints_every_infoset(capsys, solved, kuhn):

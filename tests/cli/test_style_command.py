@@ -4,25 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+from command_line import json_of
 from effort import thorough
 
 from treeplex import Profile, frequency, load_game, worst_case
 from treeplex.cli import main
 from treeplex.cli.style import KEYS
-
-
-@pytest.fixture(autouse=True)
-def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "160")
-
-
-def json_of(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> dict:
-    capsys.readouterr()
-    assert main(["style", *arguments, "--json", "-"]) == status
-    shown = capsys.readouterr()
-    assert shown.err == ""
-    record: dict = json.loads(shown.out, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
-    return record
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> str:
@@ -49,7 +36,7 @@ def test_large_linear_programs_are_announced(
 
 def test_a_style_that_can_be_had(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = str(tmp_path / "bold.npz")
-    record = json_of(capsys, "leduc", "--target", "raise@first>=0.6", "--max-loss", "0.05", "--out", out)
+    record = json_of(capsys, "style", "leduc", "--target", "raise@first>=0.6", "--max-loss", "0.05", "--out", out)
     assert (record["status"], record["feasible"], record["player"], record["max_loss"]) == ("optimal", True, 0, 0.05)
     assert record["least_loss"] == pytest.approx(0.0066056, abs=1e-6)
     assert record["least_loss_lower"] <= record["least_loss"] <= record["least_loss_upper"]
@@ -68,7 +55,7 @@ def test_a_style_that_can_be_had(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_a_style_that_cannot_be_had_is_answered_by_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("leduc", "--target", "raise@first >= 0.9", "--max-loss", "1/20")
-    record = json_of(capsys, *asked, status=1)
+    record = json_of(capsys, "style", *asked, status=1)
     assert (record["status"], record["feasible"], record["conflict"]) == ("infeasible", False, None)
     assert record["least_loss_lower"] > 0.05
     assert record["targets"][0]["reached"] == pytest.approx(0.72620, abs=1e-5)
@@ -80,7 +67,7 @@ def test_a_style_that_cannot_be_had_is_answered_by_the_nearest(capsys: pytest.Ca
 
 def test_contradictory_targets_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("kuhn", "--target", "bet@first>=0.6", "--target", "bet@first<=0.3")
-    record = json_of(capsys, *asked, status=1)
+    record = json_of(capsys, "style", *asked, status=1)
     assert record["conflict"] == ["bet@first>=0.6", "bet@first<=0.3"]
     assert (record["least_loss"], record["multipliers"]) == (None, {})
     assert "exclude each other, whatever the loss" in printed(capsys, *asked, status=1)
@@ -88,12 +75,12 @@ def test_contradictory_targets_are_named(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_the_whole_trade_off(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("kuhn", "--target", "bet@first>=0.4", "--curve")
-    record = json_of(capsys, *asked)
+    record = json_of(capsys, "style", *asked)
     curve = record["trade_off"]
     assert [piece["slope"] for piece in curve["pieces"]] == pytest.approx([0, 1 / 6, 1])
     assert curve["free"] == pytest.approx([0, 4 / 9])
     assert curve["pieces"][-1]["loss_to"] == pytest.approx(5 / 18)
-    assert json_of(capsys, *asked[:3])["trade_off"] is None
+    assert json_of(capsys, "style", *asked[:3])["trade_off"] is None
     assert "0.4444444444  0.7777777778  0.0000000000  0.0555555556  0.1666666667" in printed(capsys, *asked)
     pytest.importorskip("matplotlib")
     picture = tmp_path / "curve.svg"
@@ -103,15 +90,15 @@ def test_the_whole_trade_off(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 def test_fractions_the_other_seat_and_another_reference(capsys: pytest.CaptureFixture[str]) -> None:
     exact = json_of(
-        capsys, "kuhn", "--target", "bet@first>=3/5", "--max-loss", "1/50", "--method", "rational", status=1
+        capsys, "style", "kuhn", "--target", "bet@first>=3/5", "--max-loss", "1/50", "--method", "rational", status=1
     )
     assert exact["least_loss_exact"] == "7/270"
     asked = ("kuhn", "--target", "bet@first>=0.5", "--player", "1", "--max-loss", "1")
-    seat = json_of(capsys, *asked)
-    named = json_of(capsys, "kuhn", "--target", "1/bet@first>=0.5", "--max-loss", "1")
+    seat = json_of(capsys, "style", *asked)
+    named = json_of(capsys, "style", "kuhn", "--target", "1/bet@first>=0.5", "--max-loss", "1")
     assert (seat["player"], named["player"]) == (1, 1)
     assert seat["least_loss"] == named["least_loss"]
-    other = json_of(capsys, *asked, "--reference", "random:seed=1")
+    other = json_of(capsys, "style", *asked, "--reference", "random:seed=1")
     assert other["least_loss"] != pytest.approx(seat["least_loss"], abs=1e-3)
 
 
@@ -175,7 +162,11 @@ def test_an_interrupted_search_has_all_keys(
     record = json.loads(capsys.readouterr().out)
     assert record["status"] == "interrupted"
     monkeypatch.undo()
-    assert set(record) == set(json_of(capsys, "kuhn", "--target", "bet@first>=0.4")) == {"schema", "version", *KEYS}
+    assert (
+        set(record)
+        == set(json_of(capsys, "style", "kuhn", "--target", "bet@first>=0.4"))
+        == {"schema", "version", *KEYS}
+    )
 
 
 def test_a_search_for_three_players_says_epsilon_and_keeps_to_the_time(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,14 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
-from chromium import browser, overflows
+from chromium import overflows
+from effort import some
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 REPOSITORY = Path(__file__).parents[2]
@@ -108,16 +108,23 @@ def test_every_public_name_has_a_page(site: Path) -> None:
     assert names - named <= {"treeplex.CHANCE", "treeplex.TERMINAL"}
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as started:
-        yield started
-
-
 #: Blocks that are wider than the place where they are.
 CUT = r"""() => [...document.querySelectorAll('article pre, article mjx-container[display=true]')]
     .filter(block => block.scrollWidth > block.clientWidth + 1)
     .map(block => block.innerText.replace(/\s+/g, ' ').slice(0, 80))"""
+#: Tables that reach beyond the text, and pictures that show nothing.
+BEYOND = r"""() => [...document.querySelectorAll('article table')]
+    .filter(table => table.getBoundingClientRect().right > table.closest('article').getBoundingClientRect().right + 1)
+    .map(table => table.innerText.replace(/\s+/g, ' ').slice(0, 80))"""
+UNSEEN = r"""() => [...document.images].filter(image => !image.complete || !image.naturalWidth)
+    .map(image => image.getAttribute('src'))"""
+#: How far apart the middles of the header's links and buttons are, in pixels.
+HEADER = r"""() => {
+    const shown = [...document.querySelectorAll('.bd-header a, .bd-header button')]
+        .filter(one => one.checkVisibility() && !one.closest('.dropdown-menu'))
+        .map(one => one.getBoundingClientRect()).map(box => (box.top + box.bottom) / 2);
+    return shown.length ? Math.max(...shown) - Math.min(...shown) : -1;
+}"""
 #: Formulas that MathJax did not understand, or left as they are.
 UNSET = r"""() => [...document.querySelectorAll('article .math')]
     .filter(formula => !formula.querySelector('mjx-container') || formula.querySelector('mjx-merror'))
@@ -126,7 +133,7 @@ SET = "() => window.MathJax && MathJax.startup ? MathJax.startup.promise.then(()
 
 
 def test_pages_read_well_and_ask_for_nothing(site: Path, chromium: Any) -> None:
-    """At 1280 pixels nothing is cut off, at 390 a page does not scroll sideways; all formulas are set."""
+    """At 1280 pixels nothing is cut off, at 390 a page does not scroll sideways; formulas and pictures are shown."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     page.set_default_timeout(60_000)
@@ -135,14 +142,18 @@ def test_pages_read_well_and_ask_for_nothing(site: Path, chromium: Any) -> None:
     page.on("requestfailed", lambda asked: wrong.append(f"{asked.url} failed"))
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda said: said.type == "error" and wrong.append(said.text))
-    some = sorted((site / "reference" / "generated").glob("*.html"))[::25]
-    for file in (*written(site), *some):
+    generated = sorted((site / "reference" / "generated").glob("*.html"))
+    for file in (*written(site), *some(generated, 25)):
         name = file.relative_to(site).as_posix()
         page.set_viewport_size({"width": 1280, "height": 900})
         page.goto(file.as_uri())
         page.evaluate(SET)
         wrong += [f"{name} cuts off: {text}" for text in page.evaluate(CUT)]
         wrong += [f"{name} does not set {text}" for text in page.evaluate(UNSET)]
+        wrong += [f"{name} has a table that is too wide: {text}" for text in page.evaluate(BEYOND)]
+        wrong += [f"{name} does not show {source}" for source in page.evaluate(UNSEEN)]
+        if not 0 <= page.evaluate(HEADER) < 12:
+            wrong.append(f"{name} has a header of several rows at 1280 pixels")
         if overflows(page):
             wrong.append(f"{name} scrolls sideways at 1280 pixels")
         page.set_viewport_size({"width": 390, "height": 844})

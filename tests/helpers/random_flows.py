@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from treeplex import Treeplex
+from treeplex import Game, SequenceForm, Treeplex
 
 
 def random_flow(rng, num_infosets):
@@ -63,3 +63,10 @@ def random_factor(rng, treeplex, num_factors):
                 row[treeplex.offsets[infoset] : treeplex.offsets[infoset + 1]] = rng.normal()
             row[rng.integers(len(row))] += rng.normal()
     return rows
+
+
+def flow_game(rng, flows, zero_sum=True):
+    """Return a game of two flows with random payoffs."""
+    first = rng.normal(size=[flow.num_sequences for flow in flows])
+    second = -first if zero_sum else rng.normal(size=first.shape)
+    return Game.from_sequence_form(SequenceForm(flows, payoff_matrices=(first, second)))

@@ -13,13 +13,10 @@ from treeplex.models.opponents import Threshold, ThresholdBot
 from treeplex.solvers.matches.bots import declared_bot, find_bot
 from treeplex.solvers.opponents.strategies import opponent_strategy
 
+pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
+
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "bots").glob("*.toml"))
 ROUND = "[[rounds]]\nx = -0.2\ny = 0.1\nz = 0.5\np = [3, 10, 0, 40]\nq = [2.5, 1, 0, 0]\n"
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def written(text: str) -> str:

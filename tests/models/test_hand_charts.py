@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
+from toy_spots import solved_toy
 
-from treeplex import Nash, solve
-from treeplex.models.games.holdem import HoldemSpot, SolvedSpot
-from treeplex.models.games.holdem.bets import Betting
 from treeplex.models.games.holdem.charts import action_colours
 from treeplex.models.games.holdem.classes import CLASSES
 from treeplex.seqform import InvalidGameError
@@ -16,8 +14,7 @@ pytest.importorskip("matplotlib")
 
 @pytest.fixture(scope="module")
 def toy():
-    spot = HoldemSpot("QcJc9c3d2d", ["AcKc:0.5, 8h7h", "QdQh"], 100, 100, Betting("100%", "a"))
-    return SolvedSpot(spot, solve(Nash(spot.game)).profile)
+    return solved_toy("AcKc:0.5, 8h7h")
 
 
 def cells(figure):

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from effort import thorough
+from toy_spots import toy_spot
 
 from treeplex import (
     BestResponse,
@@ -35,7 +36,7 @@ THREE = "QdQh, JdJh, 9d9h"
 
 def toy(*locks, ip="QdQh", bets="100%"):
     """Nuts or air against hands that beat only air; pot and stacks of 100."""
-    return HoldemSpot("QcJc9c3d2d", ["AcKc, 8h7h", ip], 100, 100, bets=bets, locks=locks)
+    return toy_spot(second=ip, bets=bets, locks=locks)
 
 
 def answer(spot, player=0):

@@ -15,6 +15,7 @@ import pytest
 from effort import few, soaked, thorough
 from hypothesis import given
 from hypothesis import strategies as st
+from random_profiles import random_profile
 from scipy.stats import binom, chi2
 
 from treeplex import (
@@ -43,15 +44,6 @@ OBSERVED = [
 
 #: How often each test of a distribution would fail if the program were right and the seed were not fixed.
 FALSE_ALARM = 1e-6
-
-
-def random_profile(game, seed=7):
-    strategies = []
-    rng = np.random.default_rng(seed)
-    for player, treeplex in enumerate(game.sequence_form.treeplexes):
-        drawn = [rng.dirichlet(np.ones(count)) for count in treeplex.num_actions]
-        strategies.append(Strategy(game, player, np.concatenate([[1.0], *drawn])))
-    return Profile(strategies)
 
 
 def drawn(profile, games, seed=0, **options):
@@ -92,7 +84,7 @@ def read(content, spec="kuhn", seat=0, **options):
 @pytest.mark.parametrize("spec", ["kuhn", "leduc", "liars_dice:sides=3", "goofspiel:cards=3"])
 def test_games_end_as_often_as_their_probabilities_say(spec):
     game = load_game(spec)
-    profile = random_profile(game)
+    profile = random_profile(game, seed=7)
     probabilities = leaf_probabilities(profile)
     assert probabilities.sum() == pytest.approx(1.0, abs=1e-12)
     counts = np.bincount(drawn(profile, 300_000, seed=11), minlength=len(probabilities))
@@ -159,7 +151,7 @@ def test_what_cannot_be_played_is_refused():
 @pytest.mark.parametrize("games", [1, 2, 3, 5, 10, 1000])
 def test_mean_results_have_intervals_that_hold_what_is_expected(games):
     game = load_game("leduc:merge_suits=true")
-    profile = random_profile(game)
+    profile = random_profile(game, seed=7)
     leaves, count = game.sequence_form.leaves, soaked(20)
     chances, expected = leaf_probabilities(profile), game.sequence_form.expected_payoffs(profile.plans)
     held, rng = 0, np.random.default_rng(games)
@@ -214,7 +206,7 @@ def test_mean_results_of_few_games():
 @pytest.mark.parametrize("spec", OBSERVED)
 def test_what_was_written_is_read(spec, tmp_path):
     game = load_game(spec)
-    games = drawn(random_profile(game), 3000)
+    games = drawn(random_profile(game, seed=7), 3000)
     for seat in range(game.num_players):
         view = observer_tree(game, seat)
         assert write_play_log(tmp_path / "log", game, view, [games[:1000], games[1000:]]) == 3000

@@ -58,11 +58,6 @@ def as_curved(problem):
 
 
 @pytest.fixture(scope="module")
-def kuhn():
-    return load_game("kuhn")
-
-
-@pytest.fixture(scope="module")
 def leduc():
     return load_game("leduc")
 

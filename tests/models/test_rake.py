@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from effort import thorough
 from public_games import RandomPublicGame
+from toy_spots import toy_spot
 
 from treeplex import (
     CFR,
@@ -39,11 +40,6 @@ from treeplex.seqform.rules import TERMINAL
 from treeplex.solvers.public.kernel import PublicKernel
 
 
-def toy(**how):
-    """The nuts or air, against a hand between the two."""
-    return HoldemSpot("QcJc9c3d2d", ["AcKc, 8h7h", "QdQh"], pot=100, stack=100, bets="100%", **how)
-
-
 def spot(board="Td9d6hQc2s", stack=300, **how):
     return HoldemSpot(board, ["99+, AKs, T9s:0.5", "QQ-88, AQs, T9s"], 200, stack, bets="75%, a", **how)
 
@@ -69,7 +65,7 @@ def test_the_nuts_and_air_bluff_and_are_called_as_worked_out_by_hand(cap, bluffs
     With b of the air betting, b / (1 + b) (300 − r₃) = 100, so b = 100 / (200 − r₃); with f of the bets not called,
     f (100 − r₁) = (1 − f) 100, so f = 100 / (200 − r₁).
     """
-    raked = toy(rake="5%", **({} if cap is None else {"rake_cap": cap}))
+    raked = toy_spot(rake="5%", **({} if cap is None else {"rake_cap": cap}))
     first, called = (min(0.05 * pot, cap or np.inf) for pot in (100, 300))
     solution = solve(EpsilonNash(raked.game), tol=0.002)
     solved = SolvedSpot(raked, solution.profile)
@@ -319,10 +315,10 @@ def test_evs_add_up_to_the_pot_less_the_expected_rake_at_every_node(board):
 
 
 def test_a_solved_spot_with_a_rake_is_kept_with_it(tmp_path):
-    one = toy(rake="5%", rake_cap=8)
+    one = toy_spot(rake="5%", rake_cap=8)
     assert (one.rake, one.rake_cap) == (0.05, 8.0)
     assert one.to_toml().endswith("\n[rake]\nrate = 0.05\ncap = 8.0\n")
-    assert toy(rake=0.05).to_toml().endswith("\n[rake]\nrate = 0.05\n")
+    assert toy_spot(rake=0.05).to_toml().endswith("\n[rake]\nrate = 0.05\n")
     solution = solve(EpsilonNash(one.game), tol=0.1)
     solved = SolvedSpot(one, solution.profile)
     solved.save(tmp_path / "toy.npz")
@@ -331,10 +327,10 @@ def test_a_solved_spot_with_a_rake_is_kept_with_it(tmp_path):
     assert sum(read.certificate["ev"]) == pytest.approx(100 - read.at().rake)
     assert read.certificate["exploitability"] == pytest.approx(solution.exploitability, abs=1e-4)
     assert str(read.at()).endswith(f"; rake {read.at().rake:.4f}")
-    assert "rake" not in str(SolvedSpot(toy(), drawn(toy().public_form, 1)).at())
+    assert "rake" not in str(SolvedSpot(toy_spot(), drawn(toy_spot().public_form, 1)).at())
     assert one.load_strategy(tmp_path / "toy.npz", 0).player == 0
     with pytest.raises(InvalidStrategyError, match=r"the same ranges, pot, stacks, bets and rake$"):
-        toy(rake=0.04).load_strategy(tmp_path / "toy.npz", 0)
+        toy_spot(rake=0.04).load_strategy(tmp_path / "toy.npz", 0)
     page = spot_page(read).to_html()
     assert "the house takes" in page
     assert "less what the house takes" in page
@@ -385,12 +381,12 @@ LOCK = 'ip at "all-in": fold 40%'
 )
 def test_rakes_that_are_none_are_refused(how, message):
     with pytest.raises(InvalidGameError) as caught:
-        toy(**how)
+        toy_spot(**how)
     assert str(caught.value) == message
 
 
 def test_problems_of_zero_sum_games_refuse_a_rake_and_name_what_takes_it():
-    game = toy(rake="5%").game
+    game = toy_spot(rake="5%").game
     for problem, name in ((Nash, "nash"), (lambda game: BestResponse(game, Strategy.uniform(game, 1)), "best-response"),
                           (lambda game: ConstrainedNash(game, []), "constrained")):  # fmt: skip
         with pytest.raises(UnsupportedProblemError) as caught:
@@ -408,7 +404,7 @@ def test_problems_of_zero_sum_games_refuse_a_rake_and_name_what_takes_it():
         )
         assert str(caught.value) == message
     assert solve(EpsilonNash(game), PrefCFR("all-in:5"), tol=0, max_iterations=300).certificate.epsilon < 3
-    assert replace(toy(rake="5%"), bets=None, rake=0.0).public_form.is_zero_sum
+    assert replace(toy_spot(rake="5%"), bets=None, rake=0.0).public_form.is_zero_sum
 
 
 # Other games

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from toy_spots import solved_toy
 
 from treeplex import GameFileError, Nash, solve
 from treeplex.models.games.holdem import HoldemSpot, SolvedSpot
@@ -22,9 +23,7 @@ phevaluator = pytest.importorskip("phevaluator")
 
 @pytest.fixture(scope="module")
 def toy():
-    """The nuts or air against queens, solved exactly."""
-    spot = HoldemSpot("QcJc9c3d2d", ["AcKc, 8h7h", "QdQh"], 100, 100, Betting("100%", "a"))
-    return SolvedSpot(spot, solve(Nash(spot.game)).profile)
+    return solved_toy()
 
 
 @pytest.fixture(scope="module")

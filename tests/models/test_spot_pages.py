@@ -7,10 +7,10 @@ from html import unescape
 
 import numpy as np
 import pytest
-from chromium import browser, opened, overflows
+from chromium import opened, overflows
 from effort import thorough
+from toy_spots import solved_toy
 
-from treeplex import Nash, solve
 from treeplex.models.games.holdem import HoldemSpot, SolvedSpot
 from treeplex.models.games.holdem.bets import Betting
 from treeplex.models.games.holdem.browser import spot_page
@@ -23,8 +23,7 @@ pytest.importorskip("phevaluator")
 
 @pytest.fixture(scope="module")
 def toy():
-    spot = HoldemSpot("QcJc9c3d2d", ["AcKc, 8h7h", "QdQh"], 100, 100, Betting("100%", "a"))
-    return SolvedSpot(spot, solve(Nash(spot.game)).profile, {"method": "<img src=x onerror=alert(1)>"})
+    return solved_toy(certificate={"method": "<img src=x onerror=alert(1)>"})
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +35,6 @@ def turn():
         for node in form.decisions.tolist()
     }
     return SolvedSpot(spot, PublicProfile(form, played))
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as started:
-        yield started
 
 
 def embedded(page):

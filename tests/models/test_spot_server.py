@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from chromium import browser, overflows, visited
+from chromium import overflows, visited
 from effort import thorough
 
 from treeplex.models.games.holdem import HoldemSpot, SolvedSpot
@@ -184,12 +184,6 @@ def test_tokens_are_long_and_never_the_same():
 
 
 # In a browser
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as started:
-        yield started
 
 
 @contextmanager

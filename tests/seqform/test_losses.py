@@ -2,23 +2,20 @@
 
 import numpy as np
 import pytest
-from random_flows import random_flow, random_walk
+from random_flows import flow_game, random_flow, random_walk
 from random_profiles import random_profile
 from spoilt_profiles import spoilt
 
-from treeplex import Game, InvalidStrategyError, Nash, Profile, SequenceForm, load_game, solve
+from treeplex import InvalidStrategyError, Nash, Profile, load_game, solve
 from treeplex.seqform import best_response_values, expected_payoffs, infoset_losses, largest_losses
 from treeplex.seqform.polytope import best_response_plan
 
 GAMES = ["kuhn", "kuhn:players=3", "liars_dice:sides=2", "transit:width=2", "leduc"]
 
 
-def flow_game(seed):
-    """Return a game of two random flow polytopes."""
+def general_sum_flows(seed):
     rng = np.random.default_rng(seed)
-    flows = random_flow(rng, 6), random_walk(rng, 5)
-    matrix = rng.normal(size=[each.num_sequences for each in flows])
-    return Game.from_sequence_form(SequenceForm(flows, payoff_matrices=(matrix, rng.normal(size=matrix.shape))))
+    return flow_game(rng, (random_flow(rng, 6), random_walk(rng, 5)), zero_sum=False)
 
 
 def regrets(game, profile):
@@ -42,7 +39,7 @@ def test_losses_sum_to_the_regret(spec):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_losses_sum_to_the_regret_on_flow_polytopes(seed):
-    game = flow_game(seed)
+    game = general_sum_flows(seed)
     assert_losses_sum_to_regrets(game, random_profile(game, seed))
 
 
@@ -52,7 +49,7 @@ def test_a_loss_is_what_the_infoset_costs_between_two_hybrids(spec):
 
     Infosets come after those above them, so both hybrids come to the k-th one alike, and best-respond below it.
     """
-    game = flow_game(11) if spec == "a flow" else load_game(spec)
+    game = general_sum_flows(11) if spec == "a flow" else load_game(spec)
     profile, form = random_profile(game, seed=3), game.sequence_form
     for player, treeplex in enumerate(form.treeplexes):
         gradient = form.gradient(player, profile.plans)

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
 from fractions import Fraction
 from html import unescape
 from html.parser import HTMLParser
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chromium import browser, opened, overflows
+from chromium import opened, overflows
 from effort import thorough
 
 from treeplex import GameFileError
@@ -34,12 +33,6 @@ from treeplex.seqform.interchange.page import (
 )
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&<!--\x00\u202e\ud800]]>"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as started:
-        yield started
 
 
 def hostile_page() -> Page:

@@ -31,11 +31,6 @@ from treeplex.seqform.polytope import best_response_plan
 GAMES = ["kuhn", "kuhn:players=3", "leduc", "liars_dice", "repeated_rps", "goofspiel:cards=3"]
 
 
-@pytest.fixture(scope="module")
-def kuhn():
-    return load_game("kuhn")
-
-
 def random_strategy(game, player, seed=0, zeros=0.3):
     """Return a strategy in which about three actions in ten are never played."""
     source = np.random.default_rng(seed)

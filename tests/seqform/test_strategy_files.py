@@ -22,11 +22,6 @@ def random_profile(game, seed=0):
     return Profile(strategies)
 
 
-@pytest.fixture(scope="module")
-def kuhn():
-    return load_game("kuhn")
-
-
 @pytest.mark.parametrize("suffix", [".npz", ".json", ".csv", ".JSON"])
 @pytest.mark.parametrize("spec", ["kuhn", "kuhn:players=3", "liars_dice", "goofspiel:cards=3"])
 def test_what_is_written_is_read_bit_by_bit(spec, suffix, tmp_path):

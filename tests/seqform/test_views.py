@@ -7,6 +7,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from effort import few
+from random_profiles import random_profile
 from random_trees import seeded_tree, to_game
 
 from treeplex import (
@@ -19,7 +20,6 @@ from treeplex import (
     InvalidStrategyError,
     Profile,
     SequenceForm,
-    Strategy,
     UnsupportedProblemError,
     load_game,
     observer_tree,
@@ -46,15 +46,6 @@ OBSERVED = [
     "matching_pennies",
 ]
 SEATS = [(spec, player) for spec in OBSERVED for player in range(load_game(spec).num_players)]
-
-
-def random_profile(game, seed):
-    rng = np.random.default_rng(seed)
-    strategies = []
-    for player, treeplex in enumerate(game.sequence_form.treeplexes):
-        drawn = [rng.dirichlet(np.ones(count)) for count in treeplex.num_actions]
-        strategies.append(Strategy(game, player, np.concatenate([[1.0], *drawn])))
-    return Profile(strategies)
 
 
 def label_of(rules, state, player):

@@ -11,7 +11,7 @@ from effort import examples, few
 from hypothesis import given
 from hypothesis import strategies as st
 from plain_regrets import match_regrets
-from random_flows import random_flow
+from random_flows import flow_game, random_flow
 from random_trees import to_game, trees
 from scipy.optimize import linprog
 
@@ -56,11 +56,8 @@ def run(game, constraints, beta, iterations, steps="constant", step=0.1, **optio
     return solve(problem, recipe(steps, step=step, **options), tol=0, max_iterations=iterations)
 
 
-def flow_game(rng):
-    """Return a game of two random flows with random payoffs."""
-    flows = [random_flow(rng, int(rng.integers(1, 5))) for _ in range(2)]
-    payoffs = rng.normal(size=[flow.num_sequences for flow in flows])
-    return Game.from_sequence_form(SequenceForm(flows, payoff_matrices=[payoffs, -payoffs]))
+def small_flows(rng):
+    return flow_game(rng, [random_flow(rng, int(rng.integers(1, 5))) for _ in range(2)])
 
 
 # --- every bound holds ------------------------------------------------------------------------------------------------
@@ -94,7 +91,7 @@ def test_all_bounds_hold_whether_or_not_constraints_exclude_each_other(root, see
 @given(st.integers(0, 2**32), st.floats(0.02, 20.0), st.integers(1, 200), STEPS)
 def test_all_bounds_hold_in_flows(seed, beta, iterations, steps):
     rng = np.random.default_rng(seed)
-    game = flow_game(rng)
+    game = small_flows(rng)
     found = ccfr_bounds(run(game, conflicting(game, rng, 2), beta, iterations, steps))
     assert found.holds, str(found)
 
@@ -275,7 +272,7 @@ def pure_plans(treeplex):
 @given(st.integers(0, 2**32), st.booleans())
 def test_constants_bound_what_pure_plans_attain(seed, flows):
     rng = np.random.default_rng(seed)
-    game = flow_game(rng) if flows else to_game_of(rng)
+    game = small_flows(rng) if flows else to_game_of(rng)
     form = game.sequence_form
     plans = [pure_plans(treeplex) for treeplex in form.treeplexes]
     if max(len(some) for some in plans) > 2000:

@@ -4,18 +4,16 @@ import numpy as np
 import pytest
 from constant_sums import with_constant
 from effort import either
-from random_flows import random_flow, random_walk
+from random_flows import flow_game, random_flow, random_walk
 from random_profiles import random_profile
 from random_trees import seeded_tree, to_game
 from scipy.optimize import linprog
 from spoilt_profiles import spoilt
 
 from treeplex import (
-    Game,
     InvalidStrategyError,
     Nash,
     Profile,
-    SequenceForm,
     UnsupportedProblemError,
     load_game,
     nash_conv,
@@ -24,14 +22,6 @@ from treeplex import (
 )
 from treeplex.seqform.polytope import sequence_values
 from treeplex.solvers import largest_repairs
-
-
-def flow_game(seed):
-    """Return a zero-sum game of two random flow polytopes."""
-    rng = np.random.default_rng(seed)
-    flows = random_flow(rng, 6), random_walk(rng, 5)
-    matrix = rng.normal(size=[each.num_sequences for each in flows])
-    return Game.from_sequence_form(SequenceForm(flows, payoff_matrices=(matrix, -matrix)))
 
 
 def repair_by_program(game, profile, player, infoset):
@@ -86,7 +76,8 @@ def test_repairs_are_what_a_program_with_one_infoset_free_finds(seed):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_repairs_on_flow_polytopes(seed):
-    game = flow_game(seed)
+    rng = np.random.default_rng(seed)
+    game = flow_game(rng, (random_flow(rng, 6), random_walk(rng, 5)))
     assert_repairs_are_those_of_programs(game, random_profile(game, seed))
 
 

@@ -1,14 +1,13 @@
 """Reports of solutions: what they say is what the solution is, and sliders show what a solve would find."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import pytest
-from chromium import browser, opened, overflows
+from chromium import opened, overflows
 from effort import either
 
 import treeplex
@@ -33,12 +32,6 @@ from treeplex.models.constraints import parse_constraint
 from treeplex.models.problems import EpsilonNash
 from treeplex.seqform.interchange import page as kit
 from treeplex.solvers.solution import Solution
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser() as started:
-        yield started
 
 
 def text_of(solution: Solution, **how: object) -> str:
