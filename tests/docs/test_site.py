@@ -113,7 +113,7 @@ CUT = r"""() => [...document.querySelectorAll('article pre, article mjx-containe
     .filter(block => block.scrollWidth > block.clientWidth + 1)
     .map(block => block.innerText.replace(/\s+/g, ' ').slice(0, 80))"""
 #: Tables that reach beyond the text, and pictures that show nothing.
-BEYOND = r"""() => [...document.querySelectorAll('article table')]
+BEYOND = r"""() => [...document.querySelectorAll('article table:not(.genindextable)')]
     .filter(table => table.getBoundingClientRect().right > table.closest('article').getBoundingClientRect().right + 1)
     .map(table => table.innerText.replace(/\s+/g, ' ').slice(0, 80))"""
 UNSEEN = r"""() => [...document.images].filter(image => !image.complete || !image.naturalWidth)
