@@ -48,8 +48,7 @@ soak: $(STAMPS)/test $(STAMPS)/package  ## the randomised tests at length, for h
 lint: $(STAMPS)/test
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
-	$(PY) benchmarks/structure.py --check
-	$(PY) benchmarks/prose.py
+	$(PY) benchmarks/structure.py --check & checked=$$!; $(PY) benchmarks/prose.py && wait $$checked
 
 types: $(STAMPS)/test $(STAMPS)/package
 	$(PY) -m mypy --num-workers 2 --strict --cache-dir $(STAMPS)/mypy -p treeplex

@@ -63,8 +63,8 @@ def page(papers: Sequence[Mapping[str, Any]], stored: Mapping[str, Any]) -> str:
     parts, shown = [HEAD], set()
     for paper in papers:
         links = [
-            f"{{doc}}`experiments/{paper['page']}`",
-            *(f"{{doc}}`../theory/{one}`" for one in paper.get("theory", ())),
+            linked(f"experiments/{paper['page']}.md"),
+            *(linked(f"../theory/{one}.md") for one in paper.get("theory", ())),
         ]
         parts.append(f"\n## {paper['title']}\n\n{paper['citation']}. Pages: {', '.join(links)}.\n")
         parts.append(
@@ -79,6 +79,13 @@ def page(papers: Sequence[Mapping[str, Any]], stored: Mapping[str, Any]) -> str:
                 )
                 parts.append(table(("claim", "paper", "measured", "status"), map(claim_cells, stored[name]["claims"])))
     return "\n".join(parts)
+
+
+def linked(path: str) -> str:
+    """Return a link to a page, relative to the folder of the page of claims, with the page's title."""
+    lines = (REFERENCE / path).read_text(encoding="utf-8").splitlines()
+    title = next(line for line in lines if line.startswith("# "))
+    return f"[{title.removeprefix('# ')}]({path})"
 
 
 def item_cells(stored: Mapping[str, Any]) -> Any:

@@ -298,7 +298,8 @@ def application(chosen: str, every: bool = False, brief: bool = False) -> Any:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
-        epilog="Exit status: 0; 1 if a check failed or a model is infeasible; 2 for bad input; 130 after Ctrl-C.",
+        epilog="Exit status: 0, also if a limit ends a run; 1 if a check failed or a model is infeasible; 2 for bad "
+        "input; 130 after Ctrl-C.",
     )
     app.callback()(treeplex)
     for name, (_, summary) in COMMANDS.items():
@@ -332,7 +333,8 @@ def invoke(arguments: list[str]) -> int:
         arguments = [" ".join(arguments[:2]), *arguments[2:]]
     command = application(arguments[0] if arguments else "", brief=_asks_for_help(arguments))
     try:
-        context = command.make_context("treeplex", arguments or ["--help"], obj=Within())
+        asked = ["--help"] if arguments in ([], [ALL]) else arguments
+        context = command.make_context("treeplex", asked, obj=Within())
         with running(arguments), context, timed("building"):
             return int(command.invoke(context) or ExitStatus.SUCCESS)
     except typer.Exit as end:

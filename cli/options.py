@@ -492,7 +492,7 @@ def sentence(parameter: Parameter) -> str:
     >>> from treeplex.cli.options import sentence
     >>> from treeplex.solvers.methods import method_parameters
     >>> sentence(next(each for each in method_parameters("cfr") if each.name == "iterate"))
-    'Which strategies are returned and certified; best for responses in steps: average, last or best'
+    'Which strategies are returned and certified; best is for responses computed in steps: average, last or best'
     """
     description = parameter.about.description
     text = description[:1].upper() + description[1:]

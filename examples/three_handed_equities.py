@@ -1,7 +1,4 @@
-"""Estimate the pot shares of every three preflop classes, and write the file shipped with treeplex: ``… FILE.npz``.
-
-This takes ten minutes.
-"""
+"""Estimate the pot shares of every three preflop classes, and write the shipped file in ten minutes: ``… FILE.npz``."""
 
 import hashlib
 import sys

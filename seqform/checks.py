@@ -316,7 +316,7 @@ def explained(function: Callable[P, T]) -> Callable[P, T]:
     ...     return 0.0
     >>> value("kuhn", tolerance=1)
     Traceback (most recent call last):
-    TypeError: value: got an unexpected keyword argument 'tolerance'; expected value(game, *, tol)
+    TypeError: value: got an unexpected keyword argument 'tolerance' (did you mean tol?); expected value(game, *, tol)
     """
 
     @functools.wraps(function)
@@ -359,9 +359,14 @@ def check_call(function: Callable[..., Any], arguments: tuple[Any, ...], options
         ]
         form = inspect.Signature(names)
         unknown = next((each for each in options if each not in signature.parameters), "")
-        hint = nearest(unknown, signature.parameters) if unknown else ""
+        said, hint = str(error), ""
+        if unknown:  # also where an argument is missing, which the unknown one may be meant to be
+            begun = [each for each in form.parameters if len(each) > 2 and unknown.startswith(each)]
+            begun += [each for each in form.parameters if len(unknown) > 2 and each.startswith(unknown)]
+            said = f"got an unexpected keyword argument {unknown!r}"
+            hint = f" (did you mean {begun[0]}?)" if begun else nearest(unknown, form.parameters)
         named = function.__qualname__.removesuffix(".__init__")
-        raise TypeError(f"{named}: {error}{hint}; expected {named}{form}") from None
+        raise TypeError(f"{named}: {said}{hint}; expected {named}{form}") from None
 
 
 @functools.cache

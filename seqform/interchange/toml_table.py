@@ -150,7 +150,7 @@ def parse_toml(content: bytes) -> Table:
         found = _PLACE.search(message)
         said = message[: found.start()] if found else message
         end = " at its end" if found and found[1] is None else ""
-        hint = "; texts stand in quotes" if said == "Invalid value" and not end else ""
+        hint = "; put text in quotes" if said == "Invalid value" and not end else ""
         place = [int(one) for one in found.groups() if one] if found else []
         raise GameFileError(f"it is not TOML: {said}{end}{hint}", *place) from None
 

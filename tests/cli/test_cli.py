@@ -354,7 +354,7 @@ def test_exact_method_below_round_off(capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["solve", "kuhn", "--tol", "1e-99"]) == 0
     shown = capsys.readouterr().out
     error = next(line for line in shown.splitlines() if line.startswith("exploitability"))
-    assert error.endswith(("at round-off", "at most the tolerance of 1e-99"))
+    assert error.endswith(("at the level of round-off", "at most the tolerance of 1e-99"))
     assert "above" not in shown
 
 

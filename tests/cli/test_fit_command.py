@@ -356,7 +356,7 @@ def test_lines_of_a_spot_are_counted_as_locks(tmp_path: Path, capsys: pytest.Cap
     assert f"treeplex solve {path} --lock" in shown
     assert (record["interval"], record["bonferroni"], record["method"]) == ("clopper-pearson", True, None)
     assert "need --against NAME" in refusal(capsys, "fit", *asked[:-2])
-    assert "nobody is named 'then' in" in refusal(capsys, "fit", *asked[:-1], "then")
+    assert "has no player named 'then'" in refusal(capsys, "fit", *asked[:-1], "then")
     for option in (["--out", "x.npz"], ["--interval", "wilson"], ["--player", "us"], ["--max-iterations", "9"]):
         assert f"{option[0]} is for strategies" in refusal(capsys, "fit", *asked, *option)
 

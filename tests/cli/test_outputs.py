@@ -216,7 +216,7 @@ _TIMED = {
 _STEPPING = {"solve iteratively", "solve a spot"}
 #: Those that write what they have by then, without a status.
 _PARTS = ("play", "match", "tune", "portfolio", "sweep", "validate", "reproduce", "sample")
-_BRIEF = ("solve iteratively", "solve", "match", "sweep")
+_BRIEF = ("solve", "solve iteratively", "match", "sweep")
 
 
 class _Witness:

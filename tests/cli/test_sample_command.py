@@ -31,7 +31,7 @@ def test_what_is_found_is_printed(capsys):
     arguments = ["sample", "leduc", "--method", "es-pref-cfr", "--prefer", "0/r@first:5", "--prefer", "x:2"]
     assert main([*arguments, "--rule", "br", "--vulnerability", "0.05", "--max-iterations", "20"]) == 0
     printed = capsys.readouterr().out
-    assert "all requested iterations have been run" in printed
+    assert "all requested iterations were run" in printed
     assert "preference x:2" in printed
     assert "histories" in printed
 

@@ -297,7 +297,7 @@ def test_mistakes_are_said_in_one_line(capsys, solved, tmp_path, kuhn):
     assert "does not name its game; give it with --game GAME" in refusal(capsys, "show", table)
     assert "no infoset of kuhn matches" in refusal(capsys, "show", solved, "--infoset", "Z*")
     assert "--player 2" in refusal(capsys, "show", solved, "--player", "2")
-    assert "ends in .npz, .json or .csv" in refusal(capsys, "show", solved, "--out", "x.txt")
+    assert "ends with .npz, .json or .csv" in refusal(capsys, "show", solved, "--out", "x.txt")
     assert "name the same file" in refusal(capsys, "show", solved, "--out", solved)
     assert "no such file" in refusal(capsys, "show", str(tmp_path / "none.npz"))
     assert "no such file" in refusal(capsys, "evaluate", "kuhn", "--strategy", str(tmp_path / "none.txt"))

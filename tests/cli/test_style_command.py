@@ -126,7 +126,7 @@ def test_fractions_the_other_seat_and_another_reference(capsys: pytest.CaptureFi
         (["kuhn", "--target", "bet@first>=1/2", "--target", "bet@J_<=0", "--curve"], "--curve takes a single target"),
         (["kuhn", "--target", "0/J_pb:b>=1/2", "--curve"], "has no trade-off curve"),
         (["kuhn", "--target", "bet@first>=0.6", "--reference", "nobody"], "nobody"),
-        (["transit:width=2", "--target", "stay@first>=0.6"], "is not known in transit:width=2"),
+        (["transit:width=2", "--target", "stay@first>=0.6"], "are unknown in transit:width=2"),
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,7 +176,7 @@ def test_a_search_for_three_players_says_epsilon_and_keeps_to_the_time(capsys: p
     row = next(line for line in shown.splitlines() if line.startswith("epsilon"))
     assert "at most of 0.05 allowed" in row
     assert not any(line.startswith("loss") for line in shown.splitlines())
-    record = json_of(capsys, *asked)
+    record = json_of(capsys, "style", *asked)
     assert record["epsilon"] == max(record["regrets"])
     assert record["preference"].get("precision", "double") == "double"
     assert main(["style", "kuhn", "--target", "bet@first>=0.4", "--time-limit", "5"]) == 2

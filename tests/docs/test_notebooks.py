@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+from effort import few
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "docs" / "notebooks").glob("*.ipynb"))
 
@@ -30,6 +31,7 @@ def display(value):
     return repr(value)
 
 
+@few
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")

@@ -51,7 +51,7 @@ BOARDS = [
     ('"Td 9d 6x"', f"line 1: board 'Td 9d 6x' at character 7: '6x' {CARD}"),
     ('"Td|9d|6h"', f"line 1: board 'Td|9d|6h' at character 3: '|9' {CARD}"),
     ('["Td", "9d", "6h"]', "line 1: board is ['Td', '9d', '6h'], expected a text such as 'Td9d6h'"),
-    ("Td9d6h", "line 1, column 9: it is not TOML: Invalid value; texts stand in quotes"),
+    ("Td9d6h", "line 1, column 9: it is not TOML: Invalid value; put text in quotes"),
 ]
 #: The same for the range out of position, after ``line 5: ranges.oop: ``.
 RANGES = [
@@ -103,8 +103,8 @@ RANGES = [
     ("10s", f"range at character 1, '10s': {ITEM}; a ten is T, as in TT and ATs"),
     ("1010", f"range at character 1, '1010': {ITEM}; write TT"),
     ("QQ, A10s+", f"range at character 5, 'A10s+': {ITEM}; write ATs+"),
-    ("AA KK", f"range at character 1, 'AA KK': {ITEM}; items are parted by commas"),
-    ("AA;KK", f"range at character 1, 'AA;KK': {ITEM}; items are parted by commas"),
+    ("AA KK", f"range at character 1, 'AA KK': {ITEM}; separate items with commas"),
+    ("AA;KK", f"range at character 1, 'AA;KK': {ITEM}; separate items with commas"),
     ("QQ–22", f"range at character 1, 'QQ–22': {ITEM}; write QQ-22"),
     ("QQ..22", f"range at character 1, 'QQ..22': {ITEM}; intervals have a hyphen, QQ-22"),
     ("A5s-2s", f"range at character 1, 'A5s-2s': {ITEM}; both ends of an interval are written in full, A5s-A2s"),

@@ -109,8 +109,12 @@ def test_files_without_places_are_read_as_a_whole(tmp_path):
         ("means", lambda given: given[1:], "its means are missing, or not as many"),
         ("values 0", lambda given: given * np.inf, r"values of its nodes are over 1e\+100"),
         ("equities 1", lambda given: given + 1, "values of its nodes are over 1"),
-        ("behaviour", lambda given: given * np.nan, "the behaviour at node 0 has numbers that are negative or not"),
-        ("behaviour", lambda given: -given, "the behaviour at node 0 has numbers that are negative or not finite"),
+        (
+            "behaviour",
+            lambda given: given * np.nan,
+            "the behaviour at node 0 contains numbers that are negative or not",
+        ),
+        ("behaviour", lambda given: -given, "the behaviour at node 0 contains numbers that are negative or not finite"),
     ],
 )
 def test_a_damaged_file_is_refused_when_what_is_wrong_is_read(name, change, message, tmp_path):

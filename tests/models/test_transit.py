@@ -105,7 +105,7 @@ def test_the_patroller_can_be_sure_to_end_at_its_base_and_would_not_be_by_itself
     assert risk.value(solve(Nash(game)).profile[1]) > 0.88
     with pytest.raises(InvalidStrategyError, match="strategy of player 0"):
         risk.value(Strategy.uniform(game, 0))
-    with pytest.raises(InvalidStrategyError, match="of another game"):
+    with pytest.raises(InvalidStrategyError, match="belongs to another game"):
         risk.value(Strategy.uniform(load_game("transit:width=2,failure=0.2"), 1))
 
 
@@ -145,6 +145,7 @@ def test_histories_have_the_size_on_record(both_forms):
     assert [treeplex.num_sequences for treeplex in tree.sequence_form.treeplexes] == record.sizes
 
 
+@few
 def test_flow_and_histories_have_the_same_value(both_forms):
     *games, record = both_forms
     values = [solve(Nash(game)).value for game in games]

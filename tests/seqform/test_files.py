@@ -173,7 +173,7 @@ def test_a_mapped_archive_is_where_its_directory_says(tmp_path: Path) -> None:
         (content[:second] + b"XX" + content[second + 2 :], "does not begin where the archive says"),
         (content[: second + 26] + b"\xff\xff" + content[second + 28 :], "does not end where the archive says"),
         (content[: second + 26] + b"\x00\x00" + content[second + 28 :], "magic string is not correct"),
-        (content.replace(b"(1000,)", b"(1001,)"), "not an array of numbers, or not what is there"),
+        (content.replace(b"(1000,)", b"(1001,)"), "which are not numeric or do not match the data"),
     ]:
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match=message):

@@ -101,7 +101,7 @@ def test_units_of_payoffs_change_no_order():
 
 
 def test_a_profile_of_another_game_is_refused():
-    with pytest.raises(InvalidStrategyError, match="of another game"):
+    with pytest.raises(InvalidStrategyError, match="belongs to another game"):
         infoset_losses(load_game("kuhn"), Profile.uniform(load_game("leduc")), 0)
     with pytest.raises(InvalidStrategyError, match="player"):
         infoset_losses(load_game("kuhn"), Profile.uniform(load_game("kuhn")), 2)

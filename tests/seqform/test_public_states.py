@@ -493,7 +493,9 @@ def two_moves(first="b", second="b"):
 
 def test_labels_that_an_action_leaves_are_refused():
     game = Game("odd", rules=Labelled(two_moves(), {"a": "start", "b": "start"}))
-    with pytest.raises(InvalidGameError, match="history x has the public state 'start', as before its last action"):
+    with pytest.raises(
+        InvalidGameError, match="history x has the public state 'start', the same as before its last action"
+    ):
         _ = game.public_tree
 
 

@@ -256,5 +256,5 @@ def test_what_makes_no_sense_is_refused():
         response.run()
     with pytest.raises(InvalidStrategyError, match="games"):
         response.payoff(1)
-    with pytest.raises(GameTooLargeError, match="the part of the game that a search has met"):
+    with pytest.raises(GameTooLargeError, match="the part of the game that a search has visited"):
         ApproximateBestResponse(game, profile, 0, QUICK, memory=10_000).run(games=5)

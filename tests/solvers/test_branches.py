@@ -75,6 +75,7 @@ def test_all_that_joins_two_branches_goes_through_the_trunk(spec, small):
         assert first <= arrays.roots[k] <= last
 
 
+@few
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("name", RULES)
 @pytest.mark.parametrize("alternating", [True, False])

@@ -197,7 +197,7 @@ def quadratic(form, centre):
 
 @pytest.mark.parametrize("optimism", [0.0, 1.0])
 @pytest.mark.parametrize("tangents", ["average", "iterate"])
-@pytest.mark.parametrize("spec", ["kuhn", "transit:width=2"])
+@pytest.mark.parametrize("spec", ["kuhn", pytest.param("transit:width=2", marks=thorough)])
 def test_the_compiled_loop_does_what_the_definition_says(spec, tangents, optimism):
     game, player = load_game(spec), 0
     uniform = Strategy.uniform(game, player)

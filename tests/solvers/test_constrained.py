@@ -380,7 +380,7 @@ def test_bounds_are_moved_by_name():
     with pytest.raises(InvalidConstraintError, match="constant on one side"):
         both_sides.with_bound("more", 0.2)
     deep = ConstrainedNash(KUHN, [bet("J_pb", at_most=0.1, name="deep")])
-    with pytest.raises(InvalidConstraintError, match="cannot be moved"):
+    with pytest.raises(InvalidConstraintError, match="cannot be changed"):
         deep.with_bound("deep", 0.2)
     with pytest.raises(InvalidConstraintError, match="constrained has no constraint 'kin'"):
         problem.with_bound("kin", 0.2)

@@ -205,7 +205,7 @@ def test_starts_of_other_games_are_refused(solved):
     problem, solution = solved
     other = CaughtOnce(city(units=[Unit(base="1.1")]))
     for start in (solution, solution.profile):
-        with pytest.raises(InvalidStrategyError, match="of another game"):
+        with pytest.raises(InvalidStrategyError, match="belongs to another game"):
             solve(other, start=start)
     with pytest.raises(InvalidStrategyError, match="start is 3, expected a Profile or a Solution"):
         solve(problem, start=3)

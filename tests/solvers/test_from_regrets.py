@@ -177,7 +177,7 @@ def test_highs_has_the_last_word_and_a_bracket_says_what_is_proven(monkeypatch):
     monkeypatch.setattr(highs, "run", lambda method, problem, options: solve_roughly(problem))
     solution = solve(problem, Exact(first=1e-2))
     assert (solution.status, solution.state.way) == (Status.UNCERTIFIED, "bracket")
-    assert "best bounds after" in solution.message
+    assert "best bounds found after" in solution.message
     assert solution.lower <= -0.0856064240780008 <= solution.upper
     assert solution.upper - solution.lower < 1e-3 * problem.unit
 

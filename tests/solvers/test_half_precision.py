@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from effort import either
+from effort import either, few
 from public_games import RandomPublicGame
 
 from treeplex import CFR, DCFR, CFRPlus, Checkpoint, ConstrainedNash, Game, Nash, PCFRPlus, Profile, load_game, solve
@@ -35,6 +35,7 @@ def turn():
     return spot("Ts9d6hQc")
 
 
+@few
 @pytest.mark.parametrize("method", METHODS, ids=lambda one: one.name)
 @pytest.mark.parametrize("name", ["kuhn:cards=7", "leduc", "leduc:ranks=6,suits=1", "liars_dice:sides=3"])
 def test_small_games_are_solved_nearly_as_well_as_in_single_precision(name, method):

@@ -89,7 +89,7 @@ def test_processes_change_nothing() -> None:
 
 def test_what_does_not_fit_is_refused() -> None:
     for wrong, words in (
-        ({"learner": UCB1(3)}, "2 bots and a learner of 3"),
+        ({"learner": UCB1(3)}, "2 bots but 3 learner arms"),
         ({"learner": UCB1(2), "table": Table(3)}, "expected 2: a portfolio plays one opponent"),
         ({"learner": UCB1(2), "cut": 0}, "cut is 0"),
     ):

@@ -194,7 +194,7 @@ def test_units_of_payoffs_change_no_order():
 def test_other_games_are_refused():
     with pytest.raises(UnsupportedProblemError, match="constant sum"):
         largest_repairs(load_game("kuhn:players=3"), Profile.uniform(load_game("kuhn:players=3")))
-    with pytest.raises(InvalidStrategyError, match="of another game"):
+    with pytest.raises(InvalidStrategyError, match="belongs to another game"):
         largest_repairs(load_game("kuhn"), Profile.uniform(load_game("leduc")))
     with pytest.raises(InvalidStrategyError, match="player"):
         largest_repairs(load_game("kuhn"), Profile.uniform(load_game("kuhn")), [2])

@@ -49,7 +49,7 @@ def test_an_exact_equilibrium() -> None:
     text = text_of(solve(Nash(load_game("kuhn")), "rational"))
     assert "−1/18 = −0.0555556" in text
     assert "in fractions, without round-off" in text
-    assert "Make it again" in text
+    assert "Reproduce this result" in text
     assert 'solve(Nash(game), "rational"' in text
 
 

@@ -143,6 +143,7 @@ def test_goofspiel_has_no_local_best_response_and_with_6_cards_one_opponent():
     assert (table.paper, table.measured, str(table.status)) == (90.7, 50.0, "not met")
 
 
+@thorough
 def test_robust_responses_obey_their_bound_and_beat_the_mixture(leduc):
     rows = {(row.method, row.p): row for row in leduc.rows}
     for method in ("RNR", "CDRNR3"):

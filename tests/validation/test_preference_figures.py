@@ -45,6 +45,7 @@ from treeplex.validation.papers.preference_runs import Band, exact_range, full_r
 # --- how much of a style was found ------------------------------------------------------------------------------------
 
 
+@thorough
 @given(st.integers(0, 10**6), st.sampled_from([1.0, 5.0]), st.sampled_from([0.0, 0.1]), st.sampled_from(["rm", "br"]))
 @examples(10)
 def test_ratios_are_between_zero_and_one(seed, degree, beta, rule):

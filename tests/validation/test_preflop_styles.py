@@ -69,6 +69,7 @@ def test_too_few_iterations_fail():
     assert "more than 50" in rows[1].failure
 
 
+@thorough
 def test_a_wrong_value_is_seen(monkeypatch):
     monkeypatch.setattr(_Styles, "value_against", lambda self, mine, theirs, beta: 1.0)
     found = reproduce(replace(TINY["pref-cfr-table-2"], iterations=1, vulnerabilities=(0.05,)))

@@ -380,7 +380,7 @@ _OTHERS = [
     (r"10[cdhso]?", "a ten is T, as in TT and ATs"),
     (r"[2-9TJQKA]{2}[so]?\+{2,}|\+.*", "a single + follows the hands, 66+"),
     (r"[2-9TJQKA]{2}[so]?\.\..*|.*\bto\b.*", "intervals have a hyphen, QQ-22"),
-    (r"\S+\s*[\s;|/&]\s*\S.*", "items are parted by commas"),
+    (r"\S+\s*[\s;|/&]\s*\S.*", "separate items with commas"),
 ]
 
 

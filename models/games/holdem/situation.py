@@ -29,8 +29,8 @@ from .showdown import alive, fold_payoff, showdown_payoff
 #: chip.
 _MOST_CHIPS = 10_000_000
 #: Bytes that a node of the public tree takes, that a hand takes on a board, and that the first solve takes for each
-#: street, as measured on rivers, turns and flops of 60,000 to 130 million numbers.
-_NODE, _HAND, _STREET = 230, 100, 3_500_000
+#: street to come, as measured on turns and flops of two to 130 million numbers.
+_NODE, _HAND, _STREET = 230, 100, 7_000_000
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class SpotSize:
     @property
     def total_bytes(self) -> int:
         """Bytes that the first solve takes: its state, the tree and the tables, and what it loads."""
-        return self.bytes + self.form_bytes + _STREET * self.streets
+        return self.bytes + self.form_bytes + _STREET * (self.streets - 1)
 
 
 @dataclass(frozen=True, eq=False)
