@@ -23,7 +23,7 @@ FLOORS = ("seqform", "models", "solvers", "validation", "cli")  # each may impor
 LONGEST, WIDEST = 100, 12
 #: The most of each count. What the library grows by beyond them should be worth more than what can be taken out.
 LIMITS = {
-    "code lines": 66_797,
+    "code lines": 66_830,
     "modules": 462,
     "public names at the top level": 80,
     "import circles": 3,
