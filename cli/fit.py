@@ -443,7 +443,7 @@ def fit_sheet(record: dict[str, Any]) -> Sheet:
             Row("expected", record["expected"], payoff, ", against the one that fits the shares of games best"),
             Row("mean_result", record["mean_result"], payoff, ", of the games in the log"),
             Row("game_value", record["game_value"], payoff),
-            Row("exploitability", record["exploitability"], payoff, " of the value of the game may be lost"),
+            Row("exploitability", record["exploitability"], payoff, " below the value of the game at worst"),
             Row("iterations", record["iterations"], count),
             Row("seconds", seconds_text()),
         ],

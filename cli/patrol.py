@@ -143,7 +143,7 @@ def patrol(
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(metavar="M", help="A method of treeplex solve; by default highs, or ccfr or dcfr for large maps."),
+        typer.Option(metavar="M", help="Method, as in solve; by default highs, or ccfr or dcfr for large maps."),
     ] = None,
     limits: Limits,
     what_if: Annotated[

@@ -66,8 +66,7 @@ def tune(
         typer.Option(
             metavar="N",
             parser=_samples,
-            help="Sampled hands and boards for the mean value on the flop and turn; by default the bot's number, or "
-            "10,000.",
+            help="Number of hands and boards to sample on the flop and turn; by default the bot's number, or 10,000.",
         ),
     ] = None,
     seed: DrawsOption = None,

@@ -21,7 +21,7 @@ _MINUS = re.compile(r"(?<![\w-])-(?=\d)|(?<=\de)-(?=\d)")
 
 
 def decimals(number: float, digits: int) -> str:
-    """Return a number with so many decimals, no minus before a zero.
+    """Format a number with a given number of decimals; zero has no minus sign.
 
     Examples
     --------

@@ -221,7 +221,7 @@ def _exploitability(solution: "Solution") -> Row:
     if solution.player is None:
         aside = ", ignoring the constraints" if problem.constraints else ""
         return Row("exploitability", 0.0 if known == 0 else number, error, aside)
-    meaning = f" {problem.exploitability_meaning or 'of the value of the game may be lost'}"
+    meaning = f" {problem.exploitability_meaning or 'below the value of the game at worst'}"
     tiny = known is None and abs(number) < _TINY
     return Row("exploitability", number if known is None else known, magnitude if tiny else payoff, meaning)
 

@@ -207,7 +207,7 @@ STATEMENTS = [
     ("ConstrainedNash(game, '0/K_:b <= 1/2')", "is text", "parse_constraint(text, game)"),
     ("ConstrainedNash(game, [parse_constraint('0/K_:b <= 1/2', game)])", "a list of 1", "write *constraints"),
     ("ConstrainedNash(game, [frequency(game, 0, 'b')])", "is not a constraint", "functional_bound(…)"),
-    ("ConstrainedNash(game, risk)", "of another game than kuhn", "fingerprint"),
+    ("ConstrainedNash(game, risk)", "for a game other than kuhn", "fingerprint"),
     ("functional_bound('risk', at_most=0.1)", "'risk'", "game.functionals"),
     ("functional_bound(transit.functionals['risk'], at_most='10%')", "'10%'", "a finite number or a fraction"),
     ("functional_bound(transit.functionals['risk'])", "at_most is None", "expected one of the two"),

@@ -72,7 +72,7 @@ def axes_of(records: Records, varied: Sequence[str], x: str | None, y: str | Non
         known = [name for name in results if len({one[name] for one in records}) > 1]
         hint = nearest(y, known)
         raise UnsupportedProblemError(
-            f"y is {shown(y, 60)}{hint}, expected a number of the results, such as {', '.join(known) or 'value'}"
+            f"y is {shown(y, 60)}{hint}, expected a numeric result, such as {', '.join(known) or 'value'}"
         )
     return x, y
 

@@ -404,7 +404,7 @@ class Folder:
             (self.path / _STRATEGIES).mkdir(parents=True, exist_ok=True)
             self._file = (self.path / _RESULTS).open("ab")
         except (OSError, ValueError) as error:
-            raise GameFileError(f"{one_line(str(self.path))}: it cannot be written: {reason_of(error)}") from None
+            raise GameFileError(f"{one_line(str(self.path))} cannot be written: {reason_of(error)}") from None
         try:
             self._lock()
             self._read()

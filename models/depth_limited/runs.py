@@ -256,7 +256,7 @@ class LocalRun(ResolvingRun):
         )
 
     def _answers(self, step: DecisionStep) -> Floats:
-        """Return the other player's continuation: first as the model, then folding as often as it, otherwise calling.
+        """Return the other player's continuation: the model, then a player who folds as often as the model, else calls.
 
         It folds only in answer to the step's own action, one level further down.
         """

@@ -98,7 +98,7 @@ class Leduc:
                 f"leduc: suits = {self.suits}; expected at most {MAX_NAMED_SUITS}, or any number with merge_suits=true"
             )
         if self.ties == "suit" and self.merge_suits:
-            raise InvalidGameError("leduc: ties = suit with merge_suits = true; expected ties=split, or suits kept")
+            raise InvalidGameError("leduc: ties=suit with merge_suits=true; expected ties=split or merge_suits=false")
         suits = ("",) if self.merge_suits else suit_names(self.suits)
         strength = {rank + suit: order for order, rank in enumerate(rank_names(self.ranks)) for suit in suits}
         object.__setattr__(self, "_strength", strength)

@@ -89,7 +89,7 @@ class Program:
             self._live = _Live(self.command, self.tcp, self.seconds)
         except (OSError, ValueError) as error:
             reason = (isinstance(error, OSError) and error.strerror) or str(error)
-            raise ProgramError(f"{one_line(self.command, 60)}: it cannot be started: {reason}") from None
+            raise ProgramError(f"{one_line(self.command, 60)} cannot be started: {reason}") from None
 
     def send(self, line: str) -> None:
         """Send a line if the program runs; earlier unread lines from it are dropped."""

@@ -263,7 +263,7 @@ class Replay:
                 raise BadLineError("contradiction", f"comes where {self._due()}")
             self.board += self._cards(words[2])
             if len(self.board) > _BOARD[-1]:
-                raise BadLineError("malformed", "makes more than five cards, expected one board")
+                raise BadLineError("malformed", "deals more than five board cards, expected at most five")
             while self.street < 3 and len(self.board) >= _BOARD[self.street + 1]:
                 self.street += 1
                 betting.deal_street()

@@ -220,7 +220,7 @@ def _checked_counts(given: Any, view: ObserverTree) -> Counts:
         expected = "at least 0" if view.terminal[first] else "0, since no game ends there"
         raise PlayLogError(f"class {first} ({view.name(first)}) has the count {counts[first]}, expected {expected}")
     if counts.sum(dtype=np.float64) >= _MOST_GAMES:
-        raise PlayLogError(f"the counts are of {counts.sum(dtype=np.float64):.3g} games, expected less than 2^62")
+        raise PlayLogError(f"the counts cover {counts.sum(dtype=np.float64):.3g} games, expected fewer than 2^62")
     counts = counts.astype(np.int64)
     counts.flags.writeable = False
     return counts

@@ -285,7 +285,7 @@ def _second_round(text: str, ranks: tuple[str, ...]) -> tuple[dict[str, str], bo
     names = [name.strip() for name in text.split(".")]
     for name in (_PAIR, _NO_PAIR):
         if names.count(name) > 1:
-            raise InvalidStrategyError(f"abstraction: the second round has {name} twice, expected it once")
+            raise InvalidStrategyError(f"abstraction: the second round has {name} twice, expected once")
     pairs = _PAIR in names
     groups = [name for name in names if name != _PAIR]
     if _NO_PAIR in groups:

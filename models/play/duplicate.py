@@ -62,7 +62,7 @@ class DuplicateDeals:
         deals = {path: number for number, path in enumerate(one for one in dealt if one not in begun)}
         self._chances = np.array([dealt[path] for path in deals])
         if not math.isclose(self._chances.sum(), 1.0, rel_tol=1e-9):
-            raise UnsupportedProblemError(f"duplicate deals: what {game.spec} deals depends on what players do")
+            raise UnsupportedProblemError(f"duplicate deals: the deals of {game.spec} depend on the players' actions")
         ends: dict[Any, list[int]] = {}
         for path, number in deals.items():
             for end in range(len(path) + 1):

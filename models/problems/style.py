@@ -114,7 +114,7 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
         if isinstance(style, Risk) and styles[0] == "minimise":
             if style.fingerprint not in (None, self.game.fingerprint):
                 raise UnsupportedProblemError(
-                    f"{self.name}: the measure {shown(style.description)} is of another game than {self.game.spec}"
+                    f"{self.name}: the measure {shown(style.description)} is for a game other than {self.game.spec}"
                 )
         elif styles[0] == "nearest":
             check_distance(self.name, style)

@@ -383,7 +383,7 @@ def _exact_rows(constraint: Constraint, size: int) -> LinearRows:
     function = constraint.function
     if not (function.is_linear and function.is_rational):
         raise UnsupportedProblemError(
-            f"constraint {shown(constraint.name)} has no rows in fractions: use "
+            f"constraint {shown(constraint.name)} cannot be written in fractions: use "
             f"{'highs or ' if function.is_linear else ''}cvxpy"
         )
     return function.linear_rows(size, exact=True)

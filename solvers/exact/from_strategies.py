@@ -86,7 +86,7 @@ def run_from_strategies(
 
 
 def _started(method: "HiGHS", problem: SaddleProblem, options: Options) -> Attempt:
-    """Return the strategies of a start as an answer.
+    """Return the starting strategies as an attempt.
 
     Raises
     ------

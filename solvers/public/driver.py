@@ -119,7 +119,7 @@ class PublicStepper(Stepper):
 
     @property
     def room(self) -> int:
-        """The iterations up to the next look, whose result must not depend on the clock."""
+        """The number of iterations until the next check, whose result must not depend on the clock."""
         return super().room if self.kernel.terms is None else min(super().room, self._next_look - self.iterations)
 
     def step(self, iterations: int) -> None:

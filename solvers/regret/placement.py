@@ -31,7 +31,7 @@ def width_of(number: Any) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Branches:
-    """The division of a game into shares: the trunk and the branches.
+    """The division of a game into parts: the trunk and the branches.
 
     Attributes
     ----------

@@ -106,7 +106,7 @@ class PosedProblem:
         return list(self.saddle.seated(plans[player], other if self.floor is None else self.floor.reply(other)))
 
     def floor_price(self, vector: Callable[[], Floats], stake: float) -> dict[str, float]:
-        """Return the price of the floor as a multiplier, if there is a floor; only then is ``vector`` called."""
+        """Return the price of the floor as a multiplier, if there is one; ``vector`` is called only in this case."""
         if self.floor is None:
             return {}
         return {SAFETY: self.floor.price(self._chosen(vector())[1 - self.floor.saddle.view.player], stake)}

@@ -36,7 +36,7 @@ class StateArrays(NamedTuple):
 
 
 class PreferringStateArrays(NamedTuple):
-    """A state with a preference: the data of Pref-CFR's local rule in addition to regrets, over positions."""
+    """The arrays of a run of Pref-CFR: those of its local rule in addition to regrets, over positions."""
 
     regrets: Any
     sums: Any

@@ -308,7 +308,7 @@ def run_games(tree: Any, search: Any, learner: Any, control: Any, clock: Any, nu
 
 
 def run_search(tree: Any, search: Any, learner: Any, control: Any, clock: Any, numbers: Any) -> Any:
-    """Search at one infoset; at the end, entry ``MISSING`` is the place of the best action."""
+    """Search at one infoset; at the end, entry ``MISSING`` is the index of the best action."""
     wanted = _search(tree, search, learner, control, clock, numbers)
     if wanted == DONE:
         control[MISSING] = _best(tree, search, control[INFOSET])

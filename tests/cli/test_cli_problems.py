@@ -498,7 +498,7 @@ def test_numbers_say_what_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     shown = printed(capsys, *RNR, "--p", "1/2", "--method", "rational", "--player", "0")
     assert "7/18 = 0.3888888889 to player 0, against the model" in shown
     assert "5/36 = 0.1388888889 to player 0, against the model with probability 1/2, else at worst" in shown
-    assert "1/18 = 0.0555555556 of the value of the game may be lost" in shown
+    assert "1/18 = 0.0555555556 below the value of the game at worst" in shown
     shown = printed(capsys, *STYLE, "--maximise", "0/J_:b", "--epsilon", "1/50", "--method", "rational")
     assert "-17/225 = -0.0755555556 to player 0, in the worst case" in shown
     assert "violation        0\n" in shown  # 6.9e-17 in floats

@@ -160,7 +160,7 @@ def test_a_program_that_cannot_be_started_forfeits(command):
     bot.program.command = command
     found = match([bot, CallBot()], TABLE, 2)
     assert len(found.forfeits) == 2
-    assert "it cannot be started" in found.forfeits[0].reason
+    assert "cannot be started" in found.forfeits[0].reason
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs process groups")

@@ -387,5 +387,5 @@ def test_views_and_logs_of_other_games_and_seats_are_refused() -> None:
 @pytest.mark.parametrize("count", [2**62, np.uint64(2**63), np.iinfo(np.int64).max])
 def test_more_games_than_can_be_added_up_are_refused(count: int) -> None:
     view = observer_tree(load_game("kuhn"), 0)
-    with pytest.raises(PlayLogError, match=r"games, expected less than 2\^62"):
+    with pytest.raises(PlayLogError, match=r"games, expected fewer than 2\^62"):
         Observations(load_game("kuhn"), 0, np.where(view.terminal, count, count * 0), view=view)

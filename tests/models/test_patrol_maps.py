@@ -272,7 +272,7 @@ def test_bad_maps_are_refused_in_one_line(tmp_path, name, content, message):
         (
             nx.Graph([("gate", "mill"), ("bank", "inn")]),
             {"attackers": [Attacker(["gate"], {"bank": 1, "mill": 1})], "units": [Unit(base="inn")]},
-            "goals has bank, to which no route leads",
+            "goals has bank, which no route from an entry reaches",
         ),
     ],
 )

@@ -410,7 +410,7 @@ def test_bounds_are_moved_by_name():
         (
             lambda: reach_bound(LEDUC, 0, LEDUC.sequence_form.treeplexes[0].infoset_labels[0], at_most=1),
             InvalidConstraintError,
-            "of another game than kuhn",
+            "for a game other than kuhn",
         ),
         (lambda: LinearConstraint(0, {99: 1}, 1, "far"), InvalidConstraintError, "sequence 99, expected one from 0"),
         (lambda: LinearConstraint(0, {-1: 1}, 1, "neg"), InvalidConstraintError, "-1 is not a sequence"),

@@ -284,7 +284,7 @@ def test_a_picture_has_a_line_for_each_other_setting(found):
             {"x": "nummer"},
             r"x is 'nummer' \(did you mean number\?\), expected one of the varied settings: number, offset",
         ),
-        ({"y": "squares"}, r"y is 'squares' \(did you mean square\?\), expected a number of the results"),
+        ({"y": "squares"}, r"y is 'squares' \(did you mean square\?\), expected a numeric result"),
     ],
 )
 def test_a_picture_of_what_is_not_there_is_refused(asked, expected, found):

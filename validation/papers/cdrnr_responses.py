@@ -94,7 +94,7 @@ class ResponseRow(Row):
 
 
 def response_row(game: str, opponent: str, method: str, p: float | None, solution: Solution) -> ResponseRow:
-    """Return the row of a solved response, not judged yet.
+    """Return the row of a solved response, without a verdict.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ OTHER_MODEL = "the paper gives neither stack sizes nor play after the flop; the 
 
 @dataclass(frozen=True)
 class _Styles:
-    """The styles in one model."""
+    """The strategies of each style in one preflop model."""
 
     model: "_InModel"
 

@@ -118,7 +118,7 @@ class ThreeHanded:
                 yield name, self._next(replace(state, paid=_with(state.paid, me, amount), waiting=waiting))
 
     def _next(self, state: Pot) -> Pot:
-        """Return a state with the turn passed on."""
+        """Return a state in which it is the next player's turn."""
         mover = (state.mover + 1) % 3
         while mover in state.folded:
             mover = (mover + 1) % 3

@@ -385,7 +385,7 @@ class Patrol:
         lost = np.flatnonzero(missed & away)
         if len(lost):
             name = self.map.nodes[lost[0]]
-            raise PatrolError(f"{key} has {name}, to which no route leads from an entry, expected one", key)
+            raise PatrolError(f"{key} has {name}, which no route from an entry reaches", key)
 
     def goal_values(self, number: int) -> Floats:
         """Return the value of each node to an attacker, shape (num_nodes,); NaN if it has no goal there."""
