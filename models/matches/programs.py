@@ -32,7 +32,7 @@ class ProgramError(TreeplexError):
     >>> program = Program("no-such-program")
     >>> program.start()
     Traceback (most recent call last):
-    treeplex.models.matches.programs.ProgramError: no-such-program: it cannot be started: No such file or directory
+    treeplex.models.matches.programs.ProgramError: no-such-program cannot be started: No such file or directory
     """
 
 

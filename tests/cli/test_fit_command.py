@@ -329,7 +329,7 @@ def test_bounds_may_be_trusted_in_part(tmp_path: Path, capsys: pytest.CaptureFix
     assert "--penalty does not go with --p" in refusal(capsys, "fit", *asked, "--p", "1/2", "--penalty", "3")
     assert "'--p': 2, expected a number from 0 to 1" in refusal(capsys, "fit", *asked, "--p", "2")
     misspelt = (*asked[:-5], "--player", "su", *asked[-3:])
-    assert "nobody is named 'su' in" in refusal(capsys, "fit", *misspelt)
+    assert "has no player named 'su'" in refusal(capsys, "fit", *misspelt)
 
 
 def test_lines_of_a_spot_are_counted_as_locks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -316,7 +316,7 @@ def test_bots_of_modules(tmp_path):
     ("text", "message"),
     [
         ("calll", "unknown bot 'calll' .did you mean call"),
-        ("call:size=2", "bot call: unknown parameter 'size'; it takes none"),
+        ("call:size=2", "bot call: unknown parameter 'size'; it takes no parameters"),
         ("raise:pots=0", "bot raise: pots = 0; expected a number above 0"),
         ("json", "bot json needs command; expected json:command=COMMAND"),
         ("acpc:command=x,over=http", "bot acpc: over = http; expected one of tcp, stdio"),

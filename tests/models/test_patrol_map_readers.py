@@ -350,7 +350,10 @@ def test_many_defaults_for_many_nodes_are_taken_for_what_they_become(tmp_path, m
     ("content", "message"),
     [
         (DEFAULTS + '<node id="1"><edge source="1" target="1"/></node>', "line 2, column 44: <edge> within <node> is"),
-        (DEFAULTS + '<data key="g"><y:Row><node id="1"/></y:Row></data>', "column 52: <node> within <Row> is out of"),
+        (
+            DEFAULTS + '<data key="g"><y:Row><node id="1"/></y:Row></data>',
+            "column 52: <node> within <Row> is not allowed there",
+        ),
         (DEFAULTS + '<node id="1"><data key="n">a<b>c</b></data></node>', "<b> within <data> is not allowed there"),
         (DEFAULTS.replace("<graph e", '<key id="s" attr.name="x"/><graph e'), "two <key> elements have the id 's'"),
         ('<gexf version="1.3"><graph><nodes><node id="0"/></nodes></graph></gexf>', "outermost element is <gexf>"),

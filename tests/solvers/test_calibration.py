@@ -104,7 +104,7 @@ def test_hyper_parameters_and_limits_are_kept():
     hasty = calibrate_style(LEDUC, "raise@first >= 0.53", 0.005, degree=10_000, iterations=300)
     assert len({run.iterations for run in hasty.runs if run.degree > 1.0}) == 3
     nothing = calibrate_style(KUHN, "bet@first >= 0", 0, max_runs=3, max_iterations=2_000)
-    assert "is met, and no run is proven to lose at most 0" in nothing.message
+    assert "is met, but no run is proven to lose at most 0" in nothing.message
 
 
 def test_probabilities_at_infosets_are_targets_too():

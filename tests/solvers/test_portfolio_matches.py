@@ -119,7 +119,7 @@ def test_the_command_reports_regret(capsys: pytest.CaptureFixture[str], tmp_path
 
 MISTAKES = {
     "one bot": (["call", "--opponent", "call", "--hands", "4"], "one bot is given, expected two or more"),
-    "nobody": (["call", "fold", "--hands", "4"], "missing option '--opponent': whom they play"),
+    "nobody": (["call", "fold", "--hands", "4"], "missing option '--opponent': the bot that they play against"),
     "a misspelt learner": (
         ["call", "fold", "--opponent", "call", "--hands", "4", "--learner", "exp2"],
         "exp2 (did you mean exp3?), expected ucb1, exp3 or explore-then-commit",
