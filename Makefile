@@ -27,7 +27,7 @@ SOURCES := pyproject.toml __init__.py __init__.pyi __main__.py py.typed $(shell 
 .DELETE_ON_ERROR:
 # Installs share one environment, and checks one terminal: nothing here may run at once, whatever `make -j` says.
 .NOTPARALLEL:
-.PHONY: help validate test test-slow soak lint types docs bench format wheel develop clean
+.PHONY: help validate test test-slow soak checks lint types docs bench format wheel develop clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## */\1	/p' Makefile | expand -t 12
@@ -35,15 +35,19 @@ help:  ## list the targets
 validate: $(STAMPS)/core $(STAMPS)/package  ## exact against iterative on the quick suite: the library's main check
 	$(VENV)/bin/treeplex validate $(ARGS)
 
-test: lint types  ## lint, types, and the tests that are not marked slow
+test: checks  ## lint, types, and the tests that are not marked slow
 	$(PYTEST) -m "not slow" $(ARGS)
 
-test-slow: lint types  ## the same with the slow tests
+test-slow: checks  ## the same with the slow tests
 	$(PYTEST) $(ARGS)
 
 soak: export TREEPLEX_SOAK := $(SOAK)
 soak: $(STAMPS)/test $(STAMPS)/package  ## the randomised tests at length, for hours; seeds and times are printed at the end
 	$(PYTEST) -m soak --timeout 0 -rP $(ARGS)
+
+# Both at once: mypy uses one core most of the time.
+checks: $(STAMPS)/test $(STAMPS)/package
+	@$(MAKE) --no-print-directory lint & linted=$$!; $(MAKE) --no-print-directory types; typed=$$?; wait $$linted && exit $$typed
 
 lint: $(STAMPS)/test
 	$(PY) -m ruff check .

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from effort import PATIENCE
+from effort import PATIENCE, few
 
 import treeplex
 
@@ -123,6 +123,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, obj
     return found
 
 
+@few
 @pytest.mark.parametrize("kind", ADDED)
 def test_one_file_and_one_line_add_a_thing(kind: str, answers: dict[str, dict[str, object]]) -> None:
     _, key, expected = ASKED[kind]

@@ -107,6 +107,7 @@ def test_every_walk_of_a_batch_is_done_and_draws_its_own_numbers():
     assert state.touched == 5 * 2 * 77 * 2
 
 
+@few
 @pytest.mark.parametrize("method", [ExternalSamplingMCCFR(batch=64), ESPrefCFR("0/r@first:5", 0.05, batch=64)], ids=str)
 def test_a_solution_goes_on_exactly_where_it_stopped(method):
     problem = Nash(LEDUC)

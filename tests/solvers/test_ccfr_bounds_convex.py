@@ -102,6 +102,7 @@ def convex_programs(draw, kinds=(*SMOOTH, *KINKED), flows=False, room=(0.01, 0.1
 # --- every bound holds ------------------------------------------------------------------------------------------------
 
 
+@thorough
 @examples(40)
 @given(convex_programs(), st.floats(0.02, 20.0), st.integers(1, 300), STEPS, TANGENTS, st.floats(0.01, 3.0))
 def test_all_bounds_hold_where_constraints_can_be_met(posed, beta, iterations, steps, tangents, step):

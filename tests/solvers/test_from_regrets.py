@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from constrained_cases import constrained_games
-from effort import either, examples, soaked, some
+from effort import either, examples, soaked, some, thorough
 from highspy import HighsBasisStatus
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -112,6 +112,7 @@ def test_random_constraints_of_both_players_are_met(case):
     agrees(problem, reference)
 
 
+@thorough
 def test_constraints_are_polished_with_their_prices(monkeypatch):
     game = load_game("leduc")
     bounds = [

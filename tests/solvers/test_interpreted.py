@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from effort import few
 
 from treeplex import CDBR, ConstrainedNash, Nash, Strategy, load_game, solve
 from treeplex.models.constraints import parse_constraint
@@ -57,6 +58,7 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return calls
 
 
+@few
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("effort", [1_000_000, 1_000])  # the second is over before the run is
 def test_bits_are_the_same(case: str, effort: int, uncompiled: list[int], monkeypatch: pytest.MonkeyPatch) -> None:

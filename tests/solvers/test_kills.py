@@ -65,6 +65,7 @@ def test_killed_runs_go_on_and_lose_an_interval_at_most() -> None:
         assert one["lost"] < 0.1 + SLACK, one
 
 
+@thorough
 @pytest.mark.soak
 def test_killed_writes_leave_the_old_file_or_the_new_one() -> None:
     for one in killed(WRITES, ["log.jsonl.gz", "checkpoint"]):

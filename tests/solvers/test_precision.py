@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from effort import few
 from random_trees import seeded_tree, to_game
 
 from treeplex import (
@@ -53,6 +54,7 @@ def test_tolerances_are_in_units_of_the_payoffs():
     assert kernel_for(CCFR(), scaled, 1e3).layout.number is np.float32
 
 
+@few
 @pytest.mark.parametrize("scale", [1.0, 1e-5])
 def test_tolerances_are_of_violations_too(scale):
     """Strategies are mended to meet hard constraints to round-off, in any units; what is paid is of payoffs."""

@@ -236,6 +236,7 @@ def test_more_vulnerability_is_more_raises_in_figure_4():
     assert rows[0].equilibrium_calls == pytest.approx(1 - 0.75191, abs=1e-4)
 
 
+@thorough
 def test_styles_that_go_the_wrong_way_fail():
     points = [10_000, 100_000, 1_000_000]
     style = Style("offensive", 5, 0.2)
