@@ -46,10 +46,10 @@ def either(quick: Case, thorough: Case) -> Case:
     return quick if IS_QUICK else thorough
 
 
-#: Marks a test of whose cases half as many stand for all as of other tests.
+#: Marks a test of which fewer cases stand for all under the profile "thorough".
 few = pytest.mark.few
-#: How many cases of a test stand for all, evenly spread, the first and the last among them.
-CASES = 2 if IS_QUICK else 4
+#: How many cases of a test stand for all, and of a test marked few: the first by default, else evenly spread.
+CASES, FEW = (1, 1) if IS_QUICK else (4, 2)
 
 
 def run_few(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -62,7 +62,7 @@ def run_few(config: pytest.Config, items: list[pytest.Item]) -> None:
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     left_out: set[pytest.Item] = set()
     for each in cases.values():
-        most = CASES // 2 if each[0].get_closest_marker("few") else CASES
+        most = FEW if each[0].get_closest_marker("few") else CASES
         if len(each) > most:
             left_out |= set(each) - {each[place * (len(each) - 1) // max(most - 1, 1)] for place in range(most)}
     if left_out:
