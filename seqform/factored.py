@@ -48,8 +48,8 @@ class FactoredPayoff(Factorable, ReadOnly):
     chained : array_like of bool, shape (num_factors,), optional
         Whether each quantity is added to the sum of those before it in its chain. The first quantity starts a chain.
     scale : float, optional
-            The largest absolute payoff of the game, if entries of A are products with probabilities; by default the
-            largest entry of A.
+        The largest absolute payoff of the game, if entries of A are products with probabilities; by default the
+        largest entry of A.
 
     Attributes
     ----------

@@ -34,8 +34,8 @@ def fingerprint(treeplexes: Sequence[Treeplex], payoffs: Iterable[Sequence[Entri
     ----------
     treeplexes : sequence of Treeplex
     payoffs : iterable of sequences of Entries
-            The payoffs in parts, each with one entry per player. The division into parts does not matter, but the order
-            does: it is the order of the sequences, player 0's first.
+        The payoffs in parts, each with one entry per player. The division into parts does not matter, but the order
+        does: it is the order of the sequences, player 0's first.
 
     Returns
     -------

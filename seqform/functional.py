@@ -151,8 +151,8 @@ def reach_of_others(game: HasSequenceForm, player: int, others: Profile | Strate
     Parameters
     ----------
     game : Game
-            A game with histories, in which every infoset of the player has one parent sequence, or a game in a public
-            form that has the probabilities of pairs of private states.
+        A game with histories, in which every infoset of the player has one parent sequence, or a game in a public
+        form that has the probabilities of pairs of private states.
     player : int
     others : Profile, or Strategy of the one other player, optional
         The others' strategies; uniform by default.
@@ -223,8 +223,8 @@ def reach_matrix(game: HasSequenceForm, player: int, infosets: Any = None) -> sp
     Returns
     -------
     csr_array, shape (num_infosets, the opponent's num_sequences)
-            W such that W y is the result of :func:`reach_of_others` for the opponent's plan y. Entry (I, s) is chance's
-            probability of the histories of I at which s is the opponent's last sequence.
+        W such that W y is the result of :func:`reach_of_others` for the opponent's plan y. Entry (I, s) is chance's
+        probability of the histories of I at which s is the opponent's last sequence.
 
     Raises
     ------
@@ -338,8 +338,8 @@ def frequency(
     game : Game
     player : int
     actions : label, or collection of labels
-            The label of one action, a word for it (:attr:`Game.action_words <treeplex.Game.action_words>`), or a list,
-            set or tuple of several.
+        The label of one action, a word for it (:attr:`Game.action_words <treeplex.Game.action_words>`), or a list,
+        set or tuple of several.
     infosets : collection of labels, optional
         The infosets that count; by default all that have one of the actions.
     first : bool
@@ -350,8 +350,8 @@ def frequency(
     Returns
     -------
     Functional
-            Σ_I w(I) Σ_a x(I, a), where w(I) is the probability that chance and the others' actions lead to I. This is
-            the expected number of times, or a probability if the player decides at most once.
+        Σ_I w(I) Σ_a x(I, a), where w(I) is the probability that chance and the others' actions lead to I. This is
+        the expected number of times, or a probability if the player decides at most once.
 
     Raises
     ------

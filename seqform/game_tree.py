@@ -31,13 +31,13 @@ class GameTree(Displayed):
     Parameters
     ----------
     graph : networkx.DiGraph
-            An arborescence. An inner node has the attribute ``player`` (0, 1, … or ``CHANCE`` = −1). A decision node
-            also has ``infoset``: any hashable, unique among the player's infosets. A leaf has ``payoffs``, one number
-            per player. An edge has ``action``: any hashable, distinct among siblings. Below a chance node it also has
-            ``prob``. Numbers are ``int``, ``float``, ``fractions.Fraction`` or ``decimal.Decimal``. The order of a
-            node's out-edges is the order of its actions. Either all inner nodes or none have the attribute ``public``,
-            the label of the public state (see :class:`~treeplex.seqform.rules.Rules`). The graph is neither changed nor
-            copied.
+        An arborescence. An inner node has the attribute ``player`` (0, 1, … or ``CHANCE`` = −1). A decision node
+        also has ``infoset``: any hashable, unique among the player's infosets. A leaf has ``payoffs``, one number
+        per player. An edge has ``action``: any hashable, distinct among siblings. Below a chance node it also has
+        ``prob``. Numbers are ``int``, ``float``, ``fractions.Fraction`` or ``decimal.Decimal``. The order of a
+        node's out-edges is the order of its actions. Either all inner nodes or none have the attribute ``public``,
+        the label of the public state (see :class:`~treeplex.seqform.rules.Rules`). The graph is neither changed nor
+        copied.
 
     Attributes
     ----------

@@ -225,13 +225,13 @@ def observer_tree(game: Game, player: int, memory: int | str | None = None) -> O
     Raises
     ------
     UnsupportedProblemError
-            If the game has no histories, its rules do not define what players observe, or its sequence form does not
-            follow from the rules.
+        If the game has no histories, its rules do not define what players observe, or its sequence form does not
+        follow from the rules.
     InvalidStrategyError
         If there is no such player.
     InvalidGameError
-            If the rules return a value of the wrong type or violate a requirement below. The message names histories by
-            their action paths.
+        If the rules return a value of the wrong type or violate a requirement below. The message names histories by
+        their action paths.
     GameTooLargeError
         If the view exceeds the memory budget.
 

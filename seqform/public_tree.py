@@ -42,8 +42,8 @@ class PublicTree(ReadOnly):
     levels : ndarray of int32, shape (num_states,)
         0 for the root.
     players : tuple of tuple of int
-            The players who act in each public state, ascending; empty if only chance acts. A state has more than one
-            player only if it is not publicly known whose turn it is.
+        The players who act in each public state, ascending; empty if only chance acts. A state has more than one
+        player only if it is not publicly known whose turn it is.
     infoset_states : tuple of ndarray of int32, shape (num_infosets,)
         For each player, the public state of each infoset, in the order of the sequence form.
     leaf_states : ndarray of int32, shape (num_leaves,)
@@ -323,8 +323,8 @@ def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> Pu
     Raises
     ------
     InvalidGameError
-            If the rules have no public states, a label is not hashable, or labels violate a requirement below. The
-            message names the infoset, and histories by their action paths.
+        If the rules have no public states, a label is not hashable, or labels violate a requirement below. The
+        message names the infoset, and histories by their action paths.
     UnsupportedProblemError
         If the sequence form belongs to another game.
 

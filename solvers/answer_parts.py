@@ -67,8 +67,8 @@ class Infeasibility:
     largest_violation : float or Fraction
         The least possible largest violation.
     conflict : tuple of str
-            The irreducible infeasible subsystem (IIS): names of constraints that cannot be met together, although any
-            proper subset of them can; empty if it was not computed.
+        The irreducible infeasible subsystem (IIS): names of constraints that cannot be met together, although any
+        proper subset of them can; empty if it was not computed.
     strategy : Strategy
         A strategy whose sum of violations is :attr:`least_violation`.
     violations : mapping of str to float

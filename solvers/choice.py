@@ -39,8 +39,8 @@ def choose(problem: Problem, *, exactly: bool = False, iterates: bool = False, q
     iterates : bool
         Whether the caller needs a loop, for example to continue from a checkpoint.
     quickly : bool
-            Whether speed is more important than accuracy, as on the command line: then ``exact_up_to`` decides instead
-            of the 20,000 sequences up to which linear programs take seconds.
+        Whether speed is more important than accuracy, as on the command line: then ``exact_up_to`` decides instead
+        of the 20,000 sequences up to which linear programs take seconds.
 
     Examples
     --------

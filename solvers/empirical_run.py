@@ -36,8 +36,8 @@ class EmpiricalRun:
     Attributes
     ----------
     play : EmpiricalPlay
-            Profile t is the players' play before iteration t's updates; the first profile is the start. Its weight is
-            the weight of iterate t in the method's average.
+        Profile t is the players' play before iteration t's updates; the first profile is the start. Its weight is
+        the weight of iterate t in the method's average.
     iterations : int
 
     Raises

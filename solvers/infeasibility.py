@@ -124,8 +124,8 @@ def find_infeasibility(problem: Any, exact: bool = False, *, conflict: bool = Tr
     exact : bool
         Whether to compute violations in fractions, and also the infeasible subsystem if floats do not prove one.
     conflict : bool
-            Whether to compute an irreducible infeasible subsystem (IIS), which takes longer than everything else. There
-            is none if a time limit comes first.
+        Whether to compute an irreducible infeasible subsystem (IIS), which takes longer than everything else. There
+        is none if a time limit comes first.
 
     Returns
     -------

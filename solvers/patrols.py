@@ -168,9 +168,9 @@ def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:
     solution : Solution
         A solution of a patrol by :func:`solve_patrol`.
     changes : iterable of str
-            ``unit NODE`` adds a unit with its base there. ``without UNIT`` removes a unit and the limits on it. ``close
-            PLACE`` closes a node or an edge (``close bank -- mill``) for everybody. A limit replaces the limit with the
-            same left side. ``units`` tries one more unit at each base, and one less of each.
+        ``unit NODE`` adds a unit with its base there. ``without UNIT`` removes a unit and the limits on it. ``close
+        PLACE`` closes a node or an edge (``close bank -- mill``) for everybody. A limit replaces the limit with the
+        same left side. ``units`` tries one more unit at each base, and one less of each.
     **how
         Options of :func:`~treeplex.solve`.
 

@@ -321,7 +321,7 @@ class SaddleProblem(Problem):
     def saddle(self, exact: bool = False) -> Saddle:
         """Return the problem as a saddle program.
 
-        Return the problem as a saddle program.
+        Parameters
         ----------
         exact : bool
             Whether its numbers are fractions.

@@ -72,17 +72,16 @@ class Agent:
     problem : CDBR, CDRNR, CDBRNE or SES
         The game, the seat, the model of the opponent, the confidence in it and the lookahead of each step. Along
         ``level``, the default, the first decision requested on a level makes all decisions of that level, and with
-            ``level``, the default, the first decision requested on a level makes all decisions of that level, and with
-            the full gadget the response is as safe as :class:`CDRNR` states. Along ``path`` a decision covers only the
-            public state that play has reached; this is less work, and safe only with the gadget ``reach-resolving``.
+        the full gadget the response is as safe as :class:`CDRNR` states. Along ``path`` a decision covers only the
+        public state that play has reached; this is less work, and safe only with the gadget ``reach-resolving``.
     method : str or Method
         ``cfr+`` or another method of regret minimisation, or ``lp``.
     seconds : float
         The time limit of each decision, which always completes one round of iterations. Regret minimisation then
         decides by its current strategies; linear programs have no answer before they are solved.
     tolerance : float, optional
-            The tolerance for the gap of each decision by regret minimisation, in payoff units. With 0, the time or the
-            iterations end it. By default a thousandth of the range of payoffs. Linear programs have no tolerance.
+        The tolerance for the gap of each decision by regret minimisation, in payoff units. With 0, the time or the
+        iterations end it. By default a thousandth of the range of payoffs. Linear programs have no tolerance.
     max_iterations : int
         The iteration limit of each decision.
 

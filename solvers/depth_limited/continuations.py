@@ -53,8 +53,8 @@ class Playouts:
     Parameters
     ----------
     answers : pair of callable, optional
-            The strategies of players 0 and 1, such as those of a blueprint; uniform by default. Rules may know the
-            payoffs of uniform play, by a method ``uniform_payoffs(state)``.
+        The strategies of players 0 and 1, such as those of a blueprint; uniform by default. Rules may know the
+        payoffs of uniform play, by a method ``uniform_payoffs(state)``.
     games : int
         The number of games simulated from each state; 0 for the exact mean, by a walk over all continuations.
 

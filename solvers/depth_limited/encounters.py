@@ -36,8 +36,8 @@ def encounter(
     game : Game
         A game with rules.
     seats : sequence of Agent, LookaheadPlayer, Strategy, StreamedStrategy or callable
-            The player of each seat. Agents decide when they have to. A callable takes the label of an infoset and its
-            actions, and returns probabilities.
+        The player of each seat. Agents decide when they have to. A callable takes the label of an infoset and its
+        actions, and returns probabilities.
     games : int
         The number of games, at least 0.
     seed : int

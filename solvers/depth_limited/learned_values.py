@@ -52,11 +52,11 @@ class LearnedValue(ABC):
     Attributes
     ----------
     mean_error, worst_error : float
-            The mean and the largest absolute error of an entry's value on held-out examples, with both ranges
-            normalised, in payoff units multiplied by chance's probability.
+        The mean and the largest absolute error of an entry's value on held-out examples, with both ranges
+        normalised, in payoff units multiplied by chance's probability.
     label_error : float
-            The mean error of the examples themselves, in the same units: the gap of their solver, divided among the
-            public states of a border.
+        The mean error of the examples themselves, in the same units: the gap of their solver, divided among the
+        public states of a border.
     """
 
     name: ClassVar[str]

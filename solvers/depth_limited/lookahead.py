@@ -83,16 +83,16 @@ class LookaheadPlayer:
     lookahead : int
         The number of levels of public states beyond the decision's own action, at least 1.
     values : sequence of Continuation, optional
-            The values of states beyond the limit; by default both players play uniformly from there on. Among several
-            continuations the opponent chooses one for each of its private states.
+        The values of states beyond the limit; by default both players play uniformly from there on. Among several
+        continuations the opponent chooses one for each of its private states.
     method : str or Method
         ``cfr+`` or another method of regret minimisation, or ``lp``.
     seconds, tolerance, max_iterations
         As for :class:`~treeplex.Agent`, for each decision.
     threshold : float
-            Actions with a smaller probability, by the player's own choices alone, are not played, except the most
-            likely one of an infoset; the others are scaled to sum to one. So all later trees have at most 1 / threshold
-            of the player's sequences for each private deal, and one for each public action.
+        Actions with a smaller probability, by the player's own choices alone, are not played, except the most
+        likely one of an infoset; the others are scaled to sum to one. So all later trees have at most 1 / threshold
+        of the player's sequences for each private deal, and one for each public action.
 
     Attributes
     ----------

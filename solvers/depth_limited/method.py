@@ -23,14 +23,14 @@ class DepthLimitedCFR(BasedMethod):
     base : {"cfr+", "pcfr+", "dcfr", "cfr"}
         How regrets above the limit accumulate.
     value : ValueFunction or callable, optional
-            By default :class:`~treeplex.solvers.CFRValue` with 500 iterations per query. Or a learned one
-            (:class:`~treeplex.solvers.LinearValue`, :class:`~treeplex.solvers.NetworkValue`), or a function of a border
-            and both ranges that returns the values of both players' entries, see
-            :class:`~treeplex.solvers.depth_limited.ValueFunction`.
+        By default :class:`~treeplex.solvers.CFRValue` with 500 iterations per query. Or a learned one
+        (:class:`~treeplex.solvers.LinearValue`, :class:`~treeplex.solvers.NetworkValue`), or a function of a border
+        and both ranges that returns the values of both players' entries, see
+        :class:`~treeplex.solvers.depth_limited.ValueFunction`.
     updates, iterate : str
-            As for :class:`RegretMethod`. The iterate is the average or, if the opponent is held to the model above the
-            limit (:class:`~treeplex.CDBR`, or p = 1), the best. An iteration with alternating updates makes two
-            queries, or one for the best iterate.
+        As for :class:`RegretMethod`. The iterate is the average or, if the opponent is held to the model above the
+        limit (:class:`~treeplex.CDBR`, or p = 1), the best. An iteration with alternating updates makes two
+        queries, or one for the best iterate.
     averaging : str or float, optional
         By default the base's.
 

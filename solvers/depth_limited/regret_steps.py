@@ -326,8 +326,8 @@ def best_iterate_bound(program: StepProgram, span: float, iterations: int, seen:
     iterations : int
         T.
     seen : ndarray of bool, shape (num_infosets of the player,), optional
-            The infosets above the depth limit, if a value function answers below it: then add the largest error of a
-            query to the bound.
+        The infosets above the depth limit, if a value function answers below it: then add the largest error of a
+        query to the bound.
 
     Returns
     -------

@@ -18,8 +18,8 @@ class BorderValues:
     Attributes
     ----------
     values : tuple of ndarray of float64, shape (num_ways,)
-            The counterfactual value of each entry to its player, multiplied by chance and the other player's range, in
-            payoff units. For exact values, the sum of range times value over both players is 0.
+        The counterfactual value of each entry to its player, multiplied by chance and the other player's range, in
+        payoff units. For exact values, the sum of range times value over both players is 0.
     error : float or None
         A bound on the error of the value at these ranges, in payoff units; ``None`` if it is not measured.
     behaviours : tuple of ndarray of float64, shape (num_sequences of border.rest,), or None

@@ -65,9 +65,9 @@ class ValueStepSolver(RegretStepSolver):
     queries : int
         The queries of all steps.
     errors : list of float
-            For each step, the mean error of its queries, in payoff units; NaN if the value function does not measure
-            errors. The gap of a step's averages is at most this plus both regrets above the limit, divided by the
-            iterations.
+        For each step, the mean error of its queries, in payoff units; NaN if the value function does not measure
+        errors. The gap of a step's averages is at most this plus both regrets above the limit, divided by the
+        iterations.
 
     Notes
     -----

@@ -67,8 +67,8 @@ class Course(RunState):
     Attributes
     ----------
     way : {"regrets", "polish", "highs", "bracket"}
-            The final proof: by regret minimisation alone, by the program of its played sequences, by HiGHS on the whole
-            program, or none.
+        The final proof: by regret minimisation alone, by the program of its played sequences, by HiGHS on the whole
+        program, or none.
     iterations : int
         The iterations of regret minimisation.
     attempts, rounds, pivots : int

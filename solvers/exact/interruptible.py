@@ -25,14 +25,14 @@ def run_interruptibly(work: Callable[[], object], cancel: Callable[[], object] |
     work : callable
         It must release the interpreter while it computes. Its exceptions are raised here.
     cancel : callable, optional
-            Asks the work to end; the caller waits briefly for that. Without it, or if the work does not end, the work
-            continues in the background: do not use any of its objects.
+        Asks the work to end; the caller waits briefly for that. Without it, or if the work does not end, the work
+        continues in the background: do not use any of its objects.
 
     Returns
     -------
     bool
-            Whether the work was asked to end, and did. Only the main thread receives Ctrl-C. In another thread without
-            a deadline, the work is done directly.
+        Whether the work was asked to end, and did. Only the main thread receives Ctrl-C. In another thread without
+        a deadline, the work is done directly.
 
     Raises
     ------

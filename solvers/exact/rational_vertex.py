@@ -48,8 +48,8 @@ class Point:
     multipliers, reduced : list of flint.fmpq
         y, and c − Mᵀ y, of the program that minimises.
     primal_error, dual_error : flint.fmpq
-            The largest violation of a bound by z and M z; and the largest multiplier or reduced cost with a wrong sign,
-            or of a bound that is not met with equality. Both are zero if and only if z and y are optimal.
+        The largest violation of a bound by z and M z; and the largest multiplier or reduced cost with a wrong sign,
+        or of a bound that is not met with equality. Both are zero if and only if z and y are optimal.
     """
 
     columns: Vector

@@ -175,8 +175,8 @@ class Followed:
         Returns
         -------
         ndarray of float64, shape (2, n, 169)
-                The probability of the action, then the probability of the action or, for a raise, of any raise. Ones if
-                no line has the action: the lines end there.
+            The probability of the action, then the probability of the action or, for a raise, of any raise. Ones if
+            no line has the action: the lines end there.
         """
         likely, lines, mixed = np.zeros((2, len(floors), 169)), {}, floors[:, None]
         for line, weight in self.lines.items():

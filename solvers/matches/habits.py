@@ -76,10 +76,10 @@ class Habits:
     p : float
         The confidence in the habits.
     counts : ndarray of float64, shape (4, 2, 8, 7, 3)
-            Counts of the player's folds, checks or calls, and bets or raises: by street; by whether there was a bet to
-            call; by the amount put in (less than 2 big blinds, less than 4, and so on to less than 64, more, or any
-            amount if the player put in chips after the flop); and by the price of the call, or the pot if there was no
-            bet.
+        Counts of the player's folds, checks or calls, and bets or raises: by street; by whether there was a bet to
+        call; by the amount put in (less than 2 big blinds, less than 4, and so on to less than 64, more, or any
+        amount if the player put in chips after the flop); and by the price of the call, or the pot if there was no
+        bet.
     answers : tuple of Answer
         The responses on the button and in the big blind.
     blueprints : tuple of ModelBlueprint

@@ -149,8 +149,8 @@ def play_portfolio(
     each : callable, optional
         Called with the number of hands played so far, over all bots.
     checkpoint : Checkpoint or path-like, optional
-            As for :func:`~treeplex.solve`. Hands of bots that may remember are saved when all are played, hands of
-            others in blocks of 500; the result is the same as without an interruption.
+        As for :func:`~treeplex.solve`. Hands of bots that may remember are saved when all are played, hands of
+        others in blocks of 500; the result is the same as without an interruption.
 
     Returns
     -------

@@ -95,8 +95,8 @@ class Reads:
         Parameters
         ----------
         faces : tuple of int
-                The situation: the first four indices in :data:`COUNTED`. The player's frequencies are those of all
-                decisions of the street with a bet to call, or of all without.
+            The situation: the first four indices in :data:`COUNTED`. The player's frequencies are those of all
+            decisions of the street with a bet to call, or of all without.
         group : int
             A result of :func:`group_of`.
         often : ndarray of float64, shape (3,)

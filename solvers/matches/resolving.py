@@ -61,14 +61,14 @@ class ResolvingBot:
     blueprint : Blueprint
         Both players' strategies before the flop.
     time : float
-            Seconds after which a decision makes no more iterations. Decisions that take less time, as nearly all do on
-            an idle machine, do not depend on the clock.
+        Seconds after which a decision makes no more iterations. Decisions that take less time, as nearly all do on
+        an idle machine, do not depend on the clock.
     kinds : three float
-            The probabilities of three kinds of opponents: one plays the equilibrium, one takes actions as often but
-            bets more with stronger hands, and one does anything with any hand, so that no hand is excluded.
+        The probabilities of three kinds of opponents: one plays the equilibrium, one takes actions as often but
+        bets more with stronger hands, and one does anything with any hand, so that no hand is excluded.
     learns : bool
-            Whether the opponent's frequencies and kind are learned over hands. Then the order of hands and the number
-            of processes matter; otherwise play depends only on the hand.
+        Whether the opponent's frequencies and kind are learned over hands. Then the order of hands and the number
+        of processes matter; otherwise play depends only on the hand.
     pure : float
         Actions with a smaller probability are not taken: after few iterations they are noise.
     left_out : float

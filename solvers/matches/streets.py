@@ -34,13 +34,13 @@ class StreetSpot(HoldemSpot):
     Parameters
     ----------
     start : Decision
-            The betting state at the start; bets on the street before it count. ``pot`` and ``stack`` are those at the
-            start of the street.
+        The betting state at the start; bets on the street before it count. ``pot`` and ``stack`` are those at the
+        start of the street.
     rounds : int
-            With 0, a card is dealt after each street. Otherwise the players bet on the remaining streets with the
-            current board, and then the missing cards are dealt at once: this number of boards for each unseen card, in
-            which all cards are equally frequent, so that the probability of completing a draw is exact except for
-            blockers.
+        With 0, a card is dealt after each street. Otherwise the players bet on the remaining streets with the
+        current board, and then the missing cards are dealt at once: this number of boards for each unseen card, in
+        which all cards are equally frequent, so that the probability of completing a draw is exact except for
+        blockers.
 
     Examples
     --------
@@ -210,8 +210,8 @@ def street_spot(
     start : Decision
     betting : Betting
     amount : int, optional
-            An additional total to bet or raise to at that decision, beside those of `betting`; the whole stack may
-            represent all-in.
+        An additional total to bet or raise to at that decision, beside those of `betting`; the whole stack may
+        represent all-in.
     rounds : int
         As for :class:`StreetSpot`.
     """

@@ -19,11 +19,11 @@ class Exact(Method):
     base : {"dcfr", "cfr+", "pcfr+", "cfr"}
         How regrets accumulate.
     first : float
-            The error, relative to the largest payoff, at which the method first attempts to solve the restricted
-            program; later attempts follow each time the error falls to a third.
+        The error, relative to the largest payoff, at which the method first attempts to solve the restricted
+        program; later attempts follow each time the error falls to a third.
     direct : int
-            Programs with at most this many rows and columns together are solved by HiGHS directly. The limit is doubled
-            if part of the opponent is known, or under constraints.
+        Programs with at most this many rows and columns together are solved by HiGHS directly. The limit is doubled
+        if part of the opponent is known, or under constraints.
 
     Notes
     -----
@@ -67,8 +67,8 @@ class CVXPY(Method):
     Parameters
     ----------
     solver : str, optional
-            The name of a solver that is installed with cvxpy; by default ``HIGHS`` for linear programs and ``CLARABEL``
-            for conic programs.
+        The name of a solver that is installed with cvxpy; by default ``HIGHS`` for linear programs and ``CLARABEL``
+        for conic programs.
 
     Notes
     -----
@@ -135,9 +135,9 @@ class DepthLimitedLP(Method):
     Parameters
     ----------
     algorithm : {"auto", "simplex", "ipm", "ipm-crossover"}
-            ``auto`` is the simplex method up to :attr:`large` sequences of both players together, and the interior
-            point method above. Simplex continues from one step to the next. Interior point uses crossover only if it
-            finds no optimum without it.
+        ``auto`` is the simplex method up to :attr:`large` sequences of both players together, and the interior
+        point method above. Simplex continues from one step to the next. Interior point uses crossover only if it
+        finds no optimum without it.
 
     Notes
     -----

@@ -30,12 +30,12 @@ class Rule:
     averaging : float
         Exponent of the iteration number in the average's weights.
     growth : float
-            With ``power``, positive regrets are also multiplied by 1 + growth / t, so that they grow like t^growth
-            relative to new regrets and behaviour changes less and less.
+        With ``power``, positive regrets are also multiplied by 1 + growth / t, so that they grow like t^growth
+        relative to new regrets and behaviour changes less and less.
     changes : tuple of three floats
-            The changes of ``positive``, ``negative`` and ``averaging`` over ``horizon`` updates, in proportion to the
-            updates; afterwards they are constant. With the exponent γ(t) after t updates, the sums of plans are
-            multiplied by (t / (t + 1))^γ(t) before the next plan is added.
+        The changes of ``positive``, ``negative`` and ``averaging`` over ``horizon`` updates, in proportion to the
+        updates; afterwards they are constant. With the exponent γ(t) after t updates, the sums of plans are
+        multiplied by (t / (t + 1))^γ(t) before the next plan is added.
     horizon : float
         The number of updates over which exponents change.
     """

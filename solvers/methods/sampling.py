@@ -23,12 +23,12 @@ class MCCFR(Method):
     local_rule : {"regret-matching", "regret-matching+"}
         With ``regret-matching+``, cumulative regrets never fall below zero.
     averaging : {"simple", "sampled", "full"}, optional
-            How strategies are averaged; each iteration has the same weight. ``simple``: when the previous player walks,
-            a player adds its policy at its infosets that the walk meets. This is correct for two players; with more
-            players, the others' play affects the weights. ``sampled``: each player adds its policy on its own sampled
-            path, on which all others play uniformly. ``full``: every iteration adds the whole realization plan, which
-            takes time proportional to the number of infosets. The default is ``simple`` for two players and ``sampled``
-            for more.
+        How strategies are averaged; each iteration has the same weight. ``simple``: when the previous player walks,
+        a player adds its policy at its infosets that the walk meets. This is correct for two players; with more
+        players, the others' play affects the weights. ``sampled``: each player adds its policy on its own sampled
+        path, on which all others play uniformly. ``full``: every iteration adds the whole realization plan, which
+        takes time proportional to the number of infosets. The default is ``simple`` for two players and ``sampled``
+        for more.
     """
 
     local_rule: Annotated[Literal["regret-matching", "regret-matching+"], About("regret minimiser at each infoset")] = (
@@ -69,9 +69,9 @@ class ExternalSamplingMCCFR(MCCFR):
     local_rule, averaging
         As for :class:`MCCFR`.
     batch : int
-            The number of walks of each player per iteration, from 1 to 1,024. All walks of an iteration follow the
-            policies from before the first, so that threads can divide them; see :ref:`walks-in-batches`. The result is
-            the same, bit for bit, for any number of threads.
+        The number of walks of each player per iteration, from 1 to 1,024. All walks of an iteration follow the
+        policies from before the first, so that threads can divide them; see :ref:`walks-in-batches`. The result is
+        the same, bit for bit, for any number of threads.
 
     Notes
     -----
@@ -111,9 +111,9 @@ class OutcomeSamplingMCCFR(MCCFR):
     exploration : float
         The weight of the uniform policy in the walking player's sampling policy, above 0 and at most 1.
     baselines : {"history", "infoset", "none"}
-            The objects with a baseline, a guess of a player's value before it is sampled: every action of a history,
-            including chance's; every action of an infoset; or none. Baselines by history take 8 bytes per history and
-            player.
+        The objects with a baseline, a guess of a player's value before it is sampled: every action of a history,
+        including chance's; every action of an infoset; or none. Baselines by history take 8 bytes per history and
+        player.
     baseline_rate : float
         The learning rate of the baselines, above 0 and at most 1.
 
@@ -165,18 +165,18 @@ class ESPrefCFR(PreferringMethod, ExternalSamplingMCCFR):
     vulnerability : float
         β at the infosets of preferences without their own, in payoff units.
     rule : {"rm", "br"}
-            Whether to play in proportion to δ (R̄ − β)⁺, or only the first action where that is largest. If no regret
-            is above β, the policy is (δ − 1) / Σ (δ − 1), or uniform if δ is 1.
+        Whether to play in proportion to δ (R̄ − β)⁺, or only the first action where that is largest. If no regret
+        is above β, the policy is (δ − 1) / Σ (δ − 1), or uniform if δ is 1.
     units : {"conditional", "counterfactual"}
-            The averaged regret R̄ that β is compared with. ``counterfactual``: the sum of the sampled regrets divided
-            by the number of walks. ``conditional``: the sum divided by the number of the player's own walks that
-            reached the infoset. That number estimates Σ π₋ᵢ(I) without bias, so β is a payoff conditional on the
-            others' actions leading to the infoset.
+        The averaged regret R̄ that β is compared with. ``counterfactual``: the sum of the sampled regrets divided
+        by the number of walks. ``conditional``: the sum divided by the number of the player's own walks that
+        reached the infoset. That number estimates Σ π₋ᵢ(I) without bias, so β is a payoff conditional on the
+        others' actions leading to the infoset.
     averaging, batch
         As for :class:`ExternalSamplingMCCFR`.
     local_rule : {"regret-matching"}
-            Regrets that are clipped at zero, as in regret matching+, are not averages, so they cannot be compared with
-            a vulnerability.
+        Regrets that are clipped at zero, as in regret matching+, are not averages, so they cannot be compared with
+        a vulnerability.
 
     Notes
     -----
@@ -220,9 +220,9 @@ class CCFRSampling(MCCFR):
     local_rule, averaging
         As for :class:`MCCFR`.
     costs : {"auto", "exact", "sampled"}
-            How to compute the costs of a player's constraints. ``exact``: on all paths to their sequences, in each
-            iteration. ``sampled``: on one sampled path, weighted by the inverse of its probability. ``auto``: exact if
-            the paths of a player have at most 256 sequences.
+        How to compute the costs of a player's constraints. ``exact``: on all paths to their sequences, in each
+        iteration. ``sampled``: on one sampled path, weighted by the inverse of its probability. ``auto``: exact if
+        the paths of a player have at most 256 sequences.
     steps : {"decreasing", "constant"}
         The step rule of multipliers, along the constraint values of a walk; ``decreasing`` steps shrink like 1/√t.
     step : float

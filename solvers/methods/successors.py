@@ -64,21 +64,21 @@ class CCFR(BasedMethod):
     base : {"dcfr", "cfr+", "pcfr+", "cfr"}
         How the players' regrets accumulate.
     steps : {"optimistic", "constant", "decreasing"}
-            The step rule of multipliers, along the violations: ``optimistic`` steps count the change of a violation
-            twice, ``decreasing`` steps shrink like 1/√t.
+        The step rule of multipliers, along the violations: ``optimistic`` steps count the change of a violation
+        twice, ``decreasing`` steps shrink like 1/√t.
     step : float
         The step size.
     step_unit : {"scaled", "plain"}
-            Whether the step size is in units of the game's largest payoff and of a constraint's largest coefficient
-            (``scaled``), or in payoff units per squared unit of violation as in the paper (``plain``): λ + step · f(x).
+        Whether the step size is in units of the game's largest payoff and of a constraint's largest coefficient
+        (``scaled``), or in payoff units per squared unit of violation as in the paper (``plain``): λ + step · f(x).
     tangents : {"average", "iterate"}
-            The plan at which nonlinear convex constraints are linearised: the average plan so far, or the current plan
-            as in the paper.
+        The plan at which nonlinear convex constraints are linearised: the average plan so far, or the current plan
+        as in the paper.
     beta : float, optional
-            The initial bound on multipliers, in payoff units per unit of violation, for a problem without a penalty.
-            The bound is doubled, and averaging restarts, when the average multiplier of a violated constraint reaches
-            0.9 of the bound, or half of it after 2,048 iterations under the same bound. The check runs 256, 512, 1,024,
-            … iterations after the last doubling. By default multipliers are unbounded.
+        The initial bound on multipliers, in payoff units per unit of violation, for a problem without a penalty.
+        The bound is doubled, and averaging restarts, when the average multiplier of a violated constraint reaches
+        0.9 of the bound, or half of it after 2,048 iterations under the same bound. The check runs 256, 512, 1,024,
+        … iterations after the last doubling. By default multipliers are unbounded.
 
     Notes
     -----
@@ -197,8 +197,8 @@ class PrefCFR(PreferringMethod, BasedMethod):
     vulnerability : float
         β ≥ 0 at the infosets of the preferences, in payoff units.
     units : {"conditional", "counterfactual"}
-            The regret that β is compared with: the averaged regret conditional on chance and the others leading to the
-            infoset (with their probabilities in the latest iterations), or the averaged counterfactual regret itself.
+        The regret that β is compared with: the averaged regret conditional on chance and the others leading to the
+        infoset (with their probabilities in the latest iterations), or the averaged counterfactual regret itself.
     rule : {"rm", "br"}
         ``rm`` plays in proportion, as above; ``br`` plays only the first action with the largest δ (R̄ − β)⁺.
     base : {"cfr", "cfr+", "dcfr", "pcfr+"}
@@ -453,8 +453,8 @@ class SmoothCFRPlus(Method):
         η times L = √6 ‖A‖₂ √d, with A the payoff matrix over sequences and d the largest number of actions of an
         infoset.
     restarts : bool
-            Whether regrets restart in proportion to behaviour, with Σ z = 1, when their movement ‖w' − z‖ + ‖w − z‖ has
-            fallen to 8, and then each time to half of that.
+        Whether regrets restart in proportion to behaviour, with Σ z = 1, when their movement ‖w' − z‖ + ‖w − z‖ has
+        fallen to 8, and then each time to half of that.
     iterate : {"last", "average"}
         The strategies that are returned and certified; averages are uniform.
 

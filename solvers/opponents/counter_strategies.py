@@ -58,8 +58,8 @@ class Evidence:
     price : float
         Its multiplier: the cost in payoff per unit of probability by which the bound is loosened.
     worth : float
-            The price times the violation of the bound by an equilibrium opponent, in payoff units: the observation's
-            contribution to the response's gain over the value of the game.
+        The price times the violation of the bound by an equilibrium opponent, in payoff units: the observation's
+        contribution to the response's gain over the value of the game.
     """
 
     name: str
@@ -392,11 +392,11 @@ def counter_strategy(
     method : str or Method
         A method that serves :class:`~treeplex.ConstrainedNash`: ``highs``, ``cvxpy``, ``rational`` or ``ccfr``.
     p : float, optional
-            From 0 to 1: the confidence in the bounds. The result is then the :class:`~treeplex.RestrictedNash` response
-            to them, which loses at most p / (1 − p) of its gain to any opponent. Its bounds have no penalty.
+        From 0 to 1: the confidence in the bounds. The result is then the :class:`~treeplex.RestrictedNash` response
+        to them, which loses at most p / (1 − p) of its gain to any opponent. Its bounds have no penalty.
     penalty : float, optional
-            β: the opponent may violate bounds and pays β per unit. By default bounds are met if some opponent meets all
-            of them; otherwise β is 100 times the game's largest payoff.
+        β: the opponent may violate bounds and pays β per unit. By default bounds are met if some opponent meets all
+        of them; otherwise β is 100 times the game's largest payoff.
     tol, max_iterations, time_limit, progress, checkpoint
         As for :func:`~treeplex.solve`.
 

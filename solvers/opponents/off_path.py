@@ -27,14 +27,14 @@ def trembling_off_path(game: Game, strategies: Any, tremble: float = 0.01) -> An
         Two players, constant-sum.
     strategies : Strategy or Profile
     tremble : float
-            The least probability of every action of both players in that equilibrium; at most 1 over the largest number
-            of actions.
+        The least probability of every action of both players in that equilibrium; at most 1 over the largest number
+        of actions.
 
     Returns
     -------
     Strategy or Profile
-            With the same realization plans up to 1e-9, so that proofs about the strategies still hold, and with other
-            behaviour at infosets that a player's own earlier actions exclude.
+        With the same realization plans up to 1e-9, so that proofs about the strategies still hold, and with other
+        behaviour at infosets that a player's own earlier actions exclude.
 
     Raises
     ------

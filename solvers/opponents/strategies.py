@@ -48,22 +48,22 @@ def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
     Parameters
     ----------
     spec : str
-            ``uniform``: all actions equally often; ``uniform:without=A``: never the action A if there is another.
-            ``random:seed=S``: at each infoset, in order, probabilities drawn by ``numpy.random.default_rng(S)`` from
-            the flat Dirichlet distribution. ``nash``: an equilibrium strategy by the simplex method.
-            ``cfr:iterations=N`` or ``cfr:iterations=N,updates=simultaneous``: the uniform average of N iterations of
-            counterfactual regret minimisation. ``abstraction:JQ.K/pair.nopair``: in Leduc poker, an equilibrium
-            strategy of the game in which players see only these classes of cards, see :func:`abstraction_profile`;
-            ``,iterations=N`` may follow. ``mixture:W*O+W*O``: opponents O drawn before the game with probabilities W.
-            ``perturbed:O,epsilon=E`` and ``perturbed:O,concentration=C,seed=S``, or all three: an opponent with noise,
-            see :func:`~treeplex.models.opponents.perturbed`. ``threshold`` and ``threshold:file=F``: a threshold
-            automaton, made by hand or with the numbers in a file, see :class:`~treeplex.models.opponents.Threshold`.
-            ``cdbr:opponent=O,lookahead=K``, ``cdrnr:opponent=O,p=P,lookahead=K``, ``cdbr-ne:…`` (like ``cdrnr``) and
-            ``ses:opponent=O,p=P``: the play of an :class:`~treeplex.Agent` whose model of the other player is O;
-            ``,method=``, ``,tolerance=``, ``,seconds=`` and for some ``,gadget=`` and ``,along=`` may follow. Any other
-            text is a file (.npz, .json or .csv) with a strategy or a profile, or a bot file (.toml) of a threshold
-            automaton. An O that contains a comma or a plus sign is enclosed in parentheses. Numbers may be ``1e6`` or
-            ``1/4``.
+        ``uniform``: all actions equally often; ``uniform:without=A``: never the action A if there is another.
+        ``random:seed=S``: at each infoset, in order, probabilities drawn by ``numpy.random.default_rng(S)`` from
+        the flat Dirichlet distribution. ``nash``: an equilibrium strategy by the simplex method.
+        ``cfr:iterations=N`` or ``cfr:iterations=N,updates=simultaneous``: the uniform average of N iterations of
+        counterfactual regret minimisation. ``abstraction:JQ.K/pair.nopair``: in Leduc poker, an equilibrium
+        strategy of the game in which players see only these classes of cards, see :func:`abstraction_profile`;
+        ``,iterations=N`` may follow. ``mixture:W*O+W*O``: opponents O drawn before the game with probabilities W.
+        ``perturbed:O,epsilon=E`` and ``perturbed:O,concentration=C,seed=S``, or all three: an opponent with noise,
+        see :func:`~treeplex.models.opponents.perturbed`. ``threshold`` and ``threshold:file=F``: a threshold
+        automaton, made by hand or with the numbers in a file, see :class:`~treeplex.models.opponents.Threshold`.
+        ``cdbr:opponent=O,lookahead=K``, ``cdrnr:opponent=O,p=P,lookahead=K``, ``cdbr-ne:…`` (like ``cdrnr``) and
+        ``ses:opponent=O,p=P``: the play of an :class:`~treeplex.Agent` whose model of the other player is O;
+        ``,method=``, ``,tolerance=``, ``,seconds=`` and for some ``,gadget=`` and ``,along=`` may follow. Any other
+        text is a file (.npz, .json or .csv) with a strategy or a profile, or a bot file (.toml) of a threshold
+        automaton. An O that contains a comma or a plus sign is enclosed in parentheses. Numbers may be ``1e6`` or
+        ``1/4``.
     player : int
         The player of the strategy.
 
@@ -98,10 +98,10 @@ def opponent_player(spec: str, game: Game, player: int) -> "Answer | LookaheadPl
     Parameters
     ----------
     spec : str
-            A text for :func:`opponent_strategy` that does not need the whole game: ``uniform``, ``random`` (whose
-            probabilities are drawn by the seed, the seat and the label, and differ from those in an enumerated game),
-            ``perturbed`` with ``epsilon``, a file of strategies by label (.jsonl), and ``cdbr`` and ``cdrnr`` with
-            ``values``, whose model is any of these except the last.
+        A text for :func:`opponent_strategy` that does not need the whole game: ``uniform``, ``random`` (whose
+        probabilities are drawn by the seed, the seat and the label, and differ from those in an enumerated game),
+        ``perturbed`` with ``epsilon``, a file of strategies by label (.jsonl), and ``cdbr`` and ``cdrnr`` with
+        ``values``, whose model is any of these except the last.
     game : Game
         A game with rules.
     player : int

@@ -134,9 +134,9 @@ class AtTable:
     table : Table
         A table of two seats.
     against : tuple of str
-            The opponents of automata instead of each other, as texts for
-            :func:`~treeplex.solvers.matches.bots.find_bot`: each on the same deals. A bot that learns starts from
-            scratch in every match.
+        The opponents of automata instead of each other, as texts for
+        :func:`~treeplex.solvers.matches.bots.find_bot`: each on the same deals. A bot that learns starts from
+        scratch in every match.
     samples : int
         The samples of a value, as for :class:`~treeplex.models.opponents.ThresholdBot`.
 
@@ -196,9 +196,9 @@ class MatchJudge(Judge):
     Parameters
     ----------
     play : callable
-            The function that plays one match: :class:`Seats` for small games, :class:`AtTable` for no-limit hold'em, or
-            any function of the automaton, its opponent, the number of deals and a seed that returns the automaton's
-            payoff per hand for each deal.
+        The function that plays one match: :class:`Seats` for small games, :class:`AtTable` for no-limit hold'em, or
+        any function of the automaton, its opponent, the number of deals and a seed that returns the automaton's
+        payoff per hand for each deal.
     matches : int
     deals : int
         The number of deals in a match; each duplicate deal is two hands.
@@ -249,8 +249,8 @@ class Annealing:
     steps : int
         The number of values tried for a number.
     temperature : float
-            T₀ in payoff units per hand: a value whose score is lower by d is accepted in step s with probability exp(−d
-            / T), T = T₀ κˢ.
+        T₀ in payoff units per hand: a value whose score is lower by d is accepted in step s with probability exp(−d
+        / T), T = T₀ κˢ.
     cooling : float
         κ, which also scales the distance of tried values from the current one.
     spread : float

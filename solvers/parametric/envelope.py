@@ -52,8 +52,8 @@ class Envelope(Generic[Payload]):
         The points where one piece ends and the next begins, ascending.
     pieces : tuple of Line, length k
     touching : tuple of Line, length k + 1
-            The line found at each of :attr:`knots`, which need not be an adjacent piece: its payload belongs to that
-            point.
+        The line found at each of :attr:`knots`, which need not be an adjacent piece: its payload belongs to that
+        point.
     solves : int
         The number of supporting lines requested.
     """
@@ -93,17 +93,17 @@ def find_envelope(
     Parameters
     ----------
     support : callable
-            Returns a line that touches the function at a point and, if the function is convex, is nowhere above it; if
-            it is concave, nowhere below it. Consecutive calls are for nearby points, so that a solver which continues
-            from its last answer is fast.
+        Returns a line that touches the function at a point and, if the function is convex, is nowhere above it; if
+        it is concave, nowhere below it. Consecutive calls are for nearby points, so that a solver which continues
+        from its last answer is fast.
     lower, upper : float
         The interval, ``lower <= upper``.
     tolerance : float
-            Lines whose values at both ends differ by less than this in total are equal; so are lines that differ by
-            less than 1e-9 of their values. A line that is nearer to the function than a thousandth of this touches it.
+        Lines whose values at both ends differ by less than this in total are equal; so are lines that differ by
+        less than 1e-9 of their values. A line that is nearer to the function than a thousandth of this touches it.
     accuracy : float, optional
-            The allowed distance of the pieces from the function. A function may have very many pieces; a larger
-            accuracy finds fewer.
+        The allowed distance of the pieces from the function. A function may have very many pieces; a larger
+        accuracy finds fewer.
 
     Returns
     -------

@@ -49,15 +49,15 @@ class Frontier(Drawn, Displayed):
     strategies : tuple of Strategy
         The responses.
     gap : float
-            A bound on how much any strategy, for any p, can exceed the objective of the response for p. A strategy of
-            the free opponent proves it at each breakpoint and at the ends, and in between it follows because the
-            optimum is convex in p.
+        A bound on how much any strategy, for any p, can exceed the objective of the response for p. A strategy of
+        the free opponent proves it at each breakpoint and at the ends, and in between it follows because the
+        optimum is convex in p.
     solves : int
         The number of linear programs solved.
     whole : bool
-            Whether these are all responses. If not, they are some of them: evenly spaced in the possible loss, or
-            learned for the p with the largest remaining gap. Between two of them the response is a mixture of both; if
-            the slope is the same, several responses are best for one p.
+        Whether these are all responses. If not, they are some of them: evenly spaced in the possible loss, or
+        learned for the p with the largest remaining gap. Between two of them the response is a mixture of both; if
+        the slope is the same, several responses are best for one p.
     """
 
     breakpoints: Floats
@@ -135,15 +135,15 @@ def restricted_nash_frontier(
     game_value : float, optional
         The value of the game to the responding player; computed if it is not given.
     accuracy : float
-            The allowed distance of the responses' objective from the optimum, for any p, in payoff units. With 0 all
-            responses are found. On flow polytopes there may be very many; a larger number finds fewer.
+        The allowed distance of the responses' objective from the optimum, for any p, in payoff units. With 0 all
+        responses are found. On flow polytopes there may be very many; a larger number finds fewer.
     points : int, optional
-            Compute only this many responses, evenly spaced in the possible loss, from an equilibrium strategy to the
-            best response with the least possible loss. Each is solved from the previous one. If constraints model the
-            opponent, the default is 20, and all responses cannot be computed.
+        Compute only this many responses, evenly spaced in the possible loss, from an equilibrium strategy to the
+        best response with the least possible loss. Each is solved from the previous one. If constraints model the
+        opponent, the default is 20, and all responses cannot be computed.
     method : str or method, optional
-            A method of regret minimisation, for games whose linear programs are too large, such as turns of hold'em. It
-            computes 20 responses by default, for the p with the largest remaining gap.
+        A method of regret minimisation, for games whose linear programs are too large, such as turns of hold'em. It
+        computes 20 responses by default, for the p with the largest remaining gap.
     tol : float, optional
         The tolerance of that method, in payoff units; by default as for :func:`~treeplex.solve`.
 
@@ -310,8 +310,8 @@ def _distance(lines: Floats, gains: Floats, losses: Floats, weights: Floats) -> 
         The gain without loss, and the gain per unit of loss; one line is horizontal.
     gains, losses : ndarray, shape (k,)
     weights : ndarray
-            The p at which the best point changes, and both ends. Between them the optimum below the lines is convex in
-            p, and the objective of the best point is linear.
+        The p at which the best point changes, and both ends. Between them the optimum below the lines is convex in
+        p, and the objective of the best point is linear.
     """
     heights, slopes = lines[:, 0], lines[:, 1]
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -61,8 +61,8 @@ class ParametricValue(Drawn, Displayed):
     values : ndarray of float64, shape (k + 1,)
         The optimum at :attr:`knots`.
     gap : float
-            The largest possible distance of the optimum from this function, for any feasible bound, if plans meet the
-            constraints. Plans and multipliers prove it at the knots, and convexity proves it in between.
+        The largest possible distance of the optimum from this function, for any feasible bound, if plans meet the
+        constraints. Plans and multipliers prove it at the knots, and convexity proves it in between.
     violation : float
         The largest violation of a constraint by the plans that prove it.
     solves : int
@@ -236,11 +236,11 @@ def parametric_value(problem: Any, name: str, lower: float, upper: float, *, acc
     name : str
         The constraint: ``safety`` for :class:`~treeplex.EpsilonSafeResponse`, whose bound is ε.
     lower, upper : float
-            The bounds requested, ``lower < upper``. The constraint's own bound in `problem` is ignored. Pieces at the
-            ends that are shorter than 1e-9 of the interval are not found; ``gap`` includes the resulting error.
+        The bounds requested, ``lower < upper``. The constraint's own bound in `problem` is ignored. Pieces at the
+        ends that are shorter than 1e-9 of the interval are not found; ``gap`` includes the resulting error.
     accuracy : float
-            The allowed distance of the function from the optimum, in payoff units. With 0 all pieces are found. On flow
-            polytopes there may be very many; a larger number finds fewer.
+        The allowed distance of the function from the optimum, in payoff units. With 0 all pieces are found. On flow
+        polytopes there may be very many; a larger number finds fewer.
 
     Returns
     -------

@@ -54,8 +54,8 @@ class TradeOff(Drawn, Displayed):
     game_value : float
         The value of the game to the player.
     gap : float
-            The largest possible error of this function, for any value. Strategies and multipliers prove it at the
-            knots, and convexity proves it in between.
+        The largest possible error of this function, for any value. Strategies and multipliers prove it at the
+        knots, and convexity proves it in between.
     solves : int
         The number of linear programs solved.
 
@@ -225,8 +225,8 @@ def trade_off(
     game_value : float, optional
         The value of the game to the player; computed if it is not given.
     accuracy : float
-            The allowed error of the loss, in payoff units. With 0 all pieces are found; large games have hundreds, and
-            a larger number finds fewer.
+        The allowed error of the loss, in payoff units. With 0 all pieces are found; large games have hundreds, and
+        a larger number finds fewer.
 
     Returns
     -------

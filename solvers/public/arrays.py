@@ -51,10 +51,10 @@ class PublicArrays(NamedTuple):
     Attributes
     ----------
     boards : ndarray of uint64, shape (num_boards + 1, BOARD_COLUMNS)
-            Each before those that follow it. ``END`` is after the last of these, ``IMAGES`` where its images begin,
-            ``COUNT`` and ``WIDE`` the number of private states, also padded, ``BASE`` where regrets begin, ``TABLE``
-            the place of its private states in ``states``, ``MATRIX`` where matrices of other leaves begin, ``ALIKE``
-            whether some private states are alike, ``SCALE`` where scales begin.
+        Each before those that follow it. ``END`` is after the last of these, ``IMAGES`` where its images begin,
+        ``COUNT`` and ``WIDE`` the number of private states, also padded, ``BASE`` where regrets begin, ``TABLE``
+        the place of its private states in ``states``, ``MATRIX`` where matrices of other leaves begin, ``ALIKE``
+        whether some private states are alike, ``SCALE`` where scales begin.
     shapes : ndarray of uint64, shape (num_shapes, SHAPE_COLUMNS)
         The common structure of boards: the connections of their nodes.
     nodes : ndarray of uint32, shape (num_nodes of all shapes, NODE_COLUMNS)
@@ -68,8 +68,8 @@ class PublicArrays(NamedTuple):
     amounts : ndarray of float, shape (2, num_lanes)
         Each player's payoff at a leaf.
     matrices : ndarray of float
-            The payoffs of leaves that are neither folds nor showdowns: for each board and player, its own states by the
-            other's, matrix by matrix.
+        The payoffs of leaves that are neither folds nor showdowns: for each board and player, its own states by the
+        other's, matrix by matrix.
     weights : ndarray of float, shape (2, width)
         The reaches at the root.
     layout : ndarray of uint64, shape (num_depths, 2)

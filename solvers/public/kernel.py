@@ -46,8 +46,8 @@ class PublicKernel:
     ----------
     form : PublicForm
     number : type
-            The type of regrets and sums: float32, float64, or uint16 for 16 bits, which walks use as float32.
-            Certificates are always in float64.
+        The type of regrets and sums: float32, float64, or uint16 for 16 bits, which walks use as float32.
+        Certificates are always in float64.
     threads : int, optional
         Walks are the same, bit for bit, for any number; by default :func:`threads_for`.
     terms : PublicTerms, optional

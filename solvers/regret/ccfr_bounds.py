@@ -199,10 +199,10 @@ def best_step(problem: ConstrainedNash, beta: float, iterations: int) -> float:
     Returns
     -------
     float
-            In the method's units: a multiplier moves by step · u / c² times the violation, where u is the largest
-            payoff and c the constraint's largest coefficient, or the size of its slopes. With one constraint, or
-            several of equal c and G, this is β / (G √T) as in corollary 3.1 of Davis, Waugh and Bowling 2019. Otherwise
-            it is a compromise between the constraints.
+        In the method's units: a multiplier moves by step · u / c² times the violation, where u is the largest
+        payoff and c the constraint's largest coefficient, or the size of its slopes. With one constraint, or
+        several of equal c and G, this is β / (G √T) as in corollary 3.1 of Davis, Waugh and Bowling 2019. Otherwise
+        it is a compromise between the constraints.
 
     Raises
     ------
@@ -291,8 +291,8 @@ class Bound:
     actual, bound : float
         In payoff units; violations in the units of their constraints.
     measured : bool
-            Whether the bound uses the run's own regrets. Otherwise it uses constants of the problem and, in theorems 1
-            to 3 and 5, the measured regret of the multipliers.
+        Whether the bound uses the run's own regrets. Otherwise it uses constants of the problem and, in theorems 1
+        to 3 and 5, the measured regret of the multipliers.
     slack : float
         The allowance for round-off.
     """
@@ -377,27 +377,27 @@ def ccfr_bounds(solution: Solution, beta: float | None = None) -> CCFRBounds:
     Parameters
     ----------
     solution : Solution
-            A solution of :class:`~treeplex.ConstrainedNash` by ``CCFR(base="cfr", updates="simultaneous",
-            steps="constant")`` or with ``steps="decreasing"``. Nonlinear constraints may be linearised at the iterates,
-            as in the paper, or at the averages.
+        A solution of :class:`~treeplex.ConstrainedNash` by ``CCFR(base="cfr", updates="simultaneous",
+        steps="constant")`` or with ``steps="decreasing"``. Nonlinear constraints may be linearised at the iterates,
+        as in the paper, or at the averages.
     beta : float, optional
-            The bound on the multipliers, if the problem has no penalty and the method no ``beta``. They must not have
-            exceeded it in the run.
+        The bound on the multipliers, if the problem has no penalty and the method no ``beta``. They must not have
+        exceeded it in the run.
 
     Returns
     -------
     CCFRBounds
-            Its ``bounds`` list each theorem's bounded quantity, its bound and its actual value. Bounds from a problem's
-            constants are omitted if a constant is infinite, or if the run began with regrets: after a doubling of beta,
-            or from a profile.
+        Its ``bounds`` list each theorem's bounded quantity, its bound and its actual value. Bounds from a problem's
+        constants are omitted if a constant is infinite, or if the run began with regrets: after a doubling of beta,
+        or from a profile.
 
     Raises
     ------
     UnsupportedProblemError
         If the theorems do not cover the run.
     SolverError
-            If a linear or conic program fails; the constrained exploitability, the least violation and the prices λ*
-            need one program each.
+        If a linear or conic program fails; the constrained exploitability, the least violation and the prices λ*
+        need one program each.
 
     Notes
     -----

@@ -42,10 +42,10 @@ class BoundConstants:
     constraints : int
         k, the number of constraints.
     slope : float
-            F: the largest difference of a constraint's linear part, or of a tangent of a convex function, between two
-            plans. The paper's F, the sum of absolute values of the subgradient, bounds it. F is infinite for entropies,
-            whose subgradients are unbounded: the paper's footnote 3, that a continuous function on a compact set has
-            such a bound, does not hold for x log x at 0. Bounds with F then have no content.
+        F: the largest difference of a constraint's linear part, or of a tangent of a convex function, between two
+        plans. The paper's F, the sum of absolute values of the subgradient, bounds it. F is infinite for entropies,
+        whose subgradients are unbounded: the paper's footnote 3, that a continuous function on a compact set has
+        such a bound, does not hold for x log x at 0. Bounds with F then have no content.
     largest : float
         G: the largest absolute value of a constraint's function over all plans.
     """
@@ -103,8 +103,8 @@ def multiplier_regret_bound(
     beta : float
     iterations : int
     step : float, optional
-            α, in λ + α f(x): payoff units per squared unit of violation. By default β / (G √T), or β / G if steps
-            decrease.
+        α, in λ + α f(x): payoff units per squared unit of violation. By default β / (G √T), or β / G if steps
+        decrease.
     decreasing : bool
         Whether steps are α / √t instead of α.
 
@@ -400,10 +400,10 @@ def payoff_range(form: SequenceForm) -> float:
     Returns
     -------
     float
-            Payoff units. For payoffs at leaves, the largest payoff minus the smallest. Otherwise max over x of Σ_s x(s)
-            max over y of (A y)(s), minus the same with minima: this is exact for a matrix game, and at least the range
-            for any other game. For factored payoffs, each factor is maximised separately. In games of more than 10⁹
-            pairs of sequences each entry of A is, which is coarse.
+        Payoff units. For payoffs at leaves, the largest payoff minus the smallest. Otherwise max over x of Σ_s x(s)
+        max over y of (A y)(s), minus the same with minima: this is exact for a matrix game, and at least the range
+        for any other game. For factored payoffs, each factor is maximised separately. In games of more than 10⁹
+        pairs of sequences each entry of A is, which is coarse.
 
     Examples
     --------

@@ -241,8 +241,8 @@ class Inflows(NamedTuple):
     runs : ndarray of uint32, shape (num_runs, 2)
     patterns : ndarray of float64
     matrix : csr_array, shape (num_infosets of all players, size)
-            The same as a matrix. In a flow's bucket, the reaches of its infosets follow the positions of its last
-            action; inflow may come from reaches too.
+        The same as a matrix. In a flow's bucket, the reaches of its infosets follow the positions of its last
+        action; inflow may come from reaches too.
     """
 
     groups: Any

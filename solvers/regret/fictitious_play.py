@@ -26,8 +26,8 @@ class FictitiousPlay:
     steps : ndarray of float64, shape (k,)
         α_{t+1}.
     epsilons : ndarray of float64, shape (k, num_players)
-            ε_t: the payoff of a best response to x̄_t minus the payoff of each player's plan of iteration t + 1, in
-            payoff units. With more than two players, payoffs are against the joint play so far.
+        ε_t: the payoff of a best response to x̄_t minus the payoff of each player's plan of iteration t + 1, in
+        payoff units. With more than two players, payoffs are against the joint play so far.
     regrets : ndarray of float64, shape (k, num_players)
         The gain of each player's best plan over the joint play of the first t profiles.
     perturbations : ndarray of float64, shape (k, number of sequences of all players)
@@ -50,8 +50,8 @@ class FictitiousPlay:
         Returns
         -------
         ndarray of float64, shape (k,)
-                For each t, the largest absolute entry of Σ α_{i+1} M_{i+1} over i from t to any k of the run with Σ α ≤
-                T.
+            For each t, the largest absolute entry of Σ α_{i+1} M_{i+1} over i from t to any k of the run with Σ α ≤
+            T.
         """
         check_number(span, "span", UnknownMethodError, "(0, inf)")
         carried = np.cumsum(np.vstack([0.0 * self.perturbations[:1], self.steps[:, None] * self.perturbations]), axis=0)

@@ -27,9 +27,9 @@ class PreferenceBound:
     vulnerability : tuple of float
         Bᵢ, the gain of player i that the vulnerabilities allow, in payoff units.
     finite_run : tuple of float or None
-            The additional amount for a run of that many iterations, which falls like one over their square root.
-            ``None`` if nothing is proven: with the rule ``br``, with discounted regrets, or if weights of iterates
-            differ from those of regrets.
+        The additional amount for a run of that many iterations, which falls like one over their square root.
+        ``None`` if nothing is proven: with the rule ``br``, with discounted regrets, or if weights of iterates
+        differ from those of regrets.
     is_saddle : bool
         Whether the game is a two-player constant-sum game, where regrets bound NashConv of the averages.
     """

@@ -35,8 +35,8 @@ class Cut:
     before, after : Face
         Faces of the player's polytope, without and with the constraint.
     reduced : ndarray of float64, shape (before.treeplex.num_sequences,)
-            The costs whose sum for a plan x in ``before`` is the excess of g · x over its least value; 0 for sequences
-            of ``after``.
+        The costs whose sum for a plan x in ``before`` is the excess of g · x over its least value; 0 for sequences
+        of ``after``.
     is_met : bool
         Whether the least value is h; false if it is more.
     """
@@ -152,9 +152,9 @@ def prune(problem: Problem) -> PrunedProblem | Outcome | None:
     Returns
     -------
     PrunedProblem, or Outcome, or None
-            ``None`` if there are no constraints, none excludes an action, violations are paid for, or a constraint is
-            not linear. An infeasible outcome if a constraint cannot be met at all, or not together with the previous
-            ones, and multipliers prove that.
+        ``None`` if there are no constraints, none excludes an action, violations are paid for, or a constraint is
+        not linear. An infeasible outcome if a constraint cannot be met at all, or not together with the previous
+        ones, and multipliers prove that.
 
     Notes
     -----

@@ -45,8 +45,8 @@ class SearchSettings:
     outcomes : float
         The weight of the game's payoff in the target of the value; the rest is the result of the search.
     rate, policy_rate : float
-            The least step size of the value, as a fraction of its distance from the target, and the step size of the
-            policy's logits.
+        The least step size of the value, as a fraction of its distance from the target, and the step size of the
+        policy's logits.
     particles : int
         The largest number of stored histories of an infoset; more are replaced by a sample.
     buckets : int
@@ -241,8 +241,8 @@ class ApproximateBestResponse:
         seed : int
         confidence : float
         bounds : pair of float, optional
-                The lowest and the highest payoff of the game. The interval then holds for any number of games
-                (:func:`~treeplex.models.play.simulation.mean_interval`); without them it is Student's, for many games.
+            The lowest and the highest payoff of the game. The interval then holds for any number of games
+            (:func:`~treeplex.models.play.simulation.mean_interval`); without them it is Student's, for many games.
 
         Returns
         -------

@@ -150,8 +150,8 @@ def sampled_ccfr_bounds(solution: Solution, failure: float = 0.05, beta: float |
     Returns
     -------
     SampledCCFRBounds
-            Its ``regrets`` are bounds on the regrets of the run. Those that are ``measured`` use its sampled regrets,
-            the others constants of the problem.
+        Its ``regrets`` are bounds on the regrets of the run. Those that are ``measured`` use its sampled regrets,
+        the others constants of the problem.
 
     Raises
     ------

@@ -28,8 +28,8 @@ class InfosetCosts:
     Attributes
     ----------
     known, counted : dict
-            From infosets' numbers to rows' numbers and coefficients of the actions: coefficients of the plan, and of
-            the frequency of a sequence, which depends on chance and the others.
+        From infosets' numbers to rows' numbers and coefficients of the actions: coefficients of the plan, and of
+        the frequency of a sequence, which depends on chance and the others.
     on_the_way : list of int
         The infosets of ``known`` and those that lead to them, in order.
     leaves : list of tuple
@@ -161,8 +161,8 @@ class ConstrainedWalker(Walker):
     ----------
     rows : StreamedRows
     others : mapping of int to callable, optional
-            The players' strategies for counting another player's actions and its costs at leaves; uniform for missing
-            players.
+        The players' strategies for counting another player's actions and its costs at leaves; uniform for missing
+        players.
     *args, **kwargs
         As for :class:`~treeplex.solvers.sampling.walks.Walker`.
     """

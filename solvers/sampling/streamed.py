@@ -69,8 +69,8 @@ class StreamedRun:
     Attributes
     ----------
     stopped : {"iterations", "touched", "time", "memory", "weights", "interrupted"} or None
-            The limit that was reached first; ``None`` during a run. ``weights``: outcome sampling met a play whose
-            weight exceeds the range of floats.
+        The limit that was reached first; ``None`` during a run. ``weights``: outcome sampling met a play whose
+        weight exceeds the range of floats.
     iterations, touched : int
         Totals, including earlier calls.
     infosets : int
@@ -98,8 +98,8 @@ class ConstraintEstimate:
     name : str
     player : int
     value : float or None
-            The violation by the average strategy; at most 0 if the constraint is met. ``None`` if no walk has met an
-            infoset that it names.
+        The violation by the average strategy; at most 0 if the constraint is met. ``None`` if no walk has met an
+        infoset that it names.
     is_estimate : bool
         Whether the value is a mean of samples instead of the value of the average strategy.
     multiplier : float
@@ -124,10 +124,10 @@ class StreamedMCCFR:
     ----------
     game : Game or Rules
     method : MCCFR or str
-            ``es-mccfr``, ``os-mccfr``, ``es-pref-cfr``, ``es-ccfr`` or ``os-ccfr``, by name or with options. Averages
-            are ``simple`` or ``sampled``, and baselines are by infoset or none: ``full`` averages and baselines by
-            history would need the whole game. If a player has many actions in a row, choose outcome sampling: a walk of
-            external sampling takes all of them.
+        ``es-mccfr``, ``os-mccfr``, ``es-pref-cfr``, ``es-ccfr`` or ``os-ccfr``, by name or with options. Averages
+        are ``simple`` or ``sampled``, and baselines are by infoset or none: ``full`` averages and baselines by
+        history would need the whole game. If a player has many actions in a row, choose outcome sampling: a walk of
+        external sampling takes all of them.
     constraints : str or ExpectedCost, or an iterable of them, optional
         For ``es-ccfr`` and ``os-ccfr``. Texts are read by
         :func:`~treeplex.models.constraints.labelled.parse_labelled_constraint`. A constraint takes effect once walks
@@ -135,14 +135,14 @@ class StreamedMCCFR:
     penalty : float, optional
         The bound on multipliers, in payoff units per unit of violation.
     others : mapping of int to callable, optional
-            The players' strategies for counting another player's actions and for costs of leaves: functions from an
-            infoset's label and actions to probabilities, such as the ``probabilities`` of a
-            :class:`~treeplex.solvers.StreamedStrategy`. Uniform by default.
+        The players' strategies for counting another player's actions and for costs of leaves: functions from an
+        infoset's label and actions to probabilities, such as the ``probabilities`` of a
+        :class:`~treeplex.solvers.StreamedStrategy`. Uniform by default.
     seed : int, optional
         0 by default. Equal seeds give equal runs, which also equal those of the compiled samplers.
     memory : int or str, optional
-            The memory budget for infosets, in bytes or as text such as ``"8GB"``; a run stops when it is used up. The
-            default is the environment variable ``TREEPLEX_MEMORY``, or half of the available memory if it is not set.
+        The memory budget for infosets, in bytes or as text such as ``"8GB"``; a run stops when it is used up. The
+        default is the environment variable ``TREEPLEX_MEMORY``, or half of the available memory if it is not set.
 
     Raises
     ------

@@ -283,9 +283,9 @@ class StreamedGain:
     strategy : StreamedStrategy
         The response.
     gain : MeanResult
-            Its payoff minus that of the player's own strategy, against the others' strategies, with an interval. The
-            best response gains at least as much, so the lower end is a lower bound on the possible gain, with the
-            interval's confidence.
+        Its payoff minus that of the player's own strategy, against the others' strategies, with an interval. The
+        best response gains at least as much, so the lower end is a lower bound on the possible gain, with the
+        interval's confidence.
     """
 
     player: int
@@ -378,8 +378,8 @@ def streamed_gain(
     seconds : float, optional
         The time for learning. One of the two is required.
     games : int
-            The number of games played after learning, with other random numbers: with the response, and with the
-            player's own strategy.
+        The number of games played after learning, with other random numbers: with the response, and with the
+        player's own strategy.
     sampling : {"external", "outcome"}
         Whether walks for learning take all of the player's actions, or one.
     seed : int

@@ -42,17 +42,17 @@ class HistoryTree:
     Attributes
     ----------
     nodes : ndarray of int32, shape (num_nodes, 4)
-            For each history: the mover (including :data:`~treeplex.seqform.rules.CHANCE` and
-            :data:`~treeplex.seqform.rules.TERMINAL`), its first child, which the others follow, and the number of
-            children. Then the position of the infoset's first sequence; at a chance node, the place of the first
-            outcome in ``chance``; at a leaf, its number in the leaf table. The root is history 0.
+        For each history: the mover (including :data:`~treeplex.seqform.rules.CHANCE` and
+        :data:`~treeplex.seqform.rules.TERMINAL`), its first child, which the others follow, and the number of
+        children. Then the position of the infoset's first sequence; at a chance node, the place of the first
+        outcome in ``chance``; at a leaf, its number in the leaf table. The root is history 0.
     chance : ndarray of float64
         The cumulative probabilities of each chance node; the last is 1.
     payoffs : ndarray of float64, shape (num_leaves, num_players)
         The payoffs of the leaf table.
     infosets : ndarray of int32, shape (num_infosets, 3)
-            For the infosets of each player in turn: the position of the first sequence, the number of sequences, and
-            the position of the parent sequence.
+        For the infosets of each player in turn: the position of the first sequence, the number of sequences, and
+        the position of the parent sequence.
     bases : ndarray of int64, shape (num_players + 1,)
         The position of each player's empty sequence, followed by the number of positions.
     ranges : ndarray of int64, shape (num_players + 1,)

@@ -36,14 +36,14 @@ class TargetOutcome:
     reached : float or None
         The strategy's value; ``None`` for the probability of an action at an infoset that it does not reach.
     missed_by : float
-            The violation of the bound, 0 if it is met. For a probability at an infoset whose reach depends on the plan,
-            it is multiplied by the reach of the infoset.
+        The violation of the bound, 0 if it is met. For a probability at an infoset whose reach depends on the plan,
+        it is multiplied by the reach of the infoset.
     low, high : float or None
-            The smallest and the largest value within the loss if this is the only target. ``None`` for such a
-            probability, which is not a linear functional, and if no linear program was solved.
+        The smallest and the largest value within the loss if this is the only target. ``None`` for such a
+        probability, which is not a linear functional, and if no linear program was solved.
     price : float
-            The cost per unit of the bound at the least loss for all targets together, in payoff units. NaN if no linear
-            program was solved.
+        The cost per unit of the bound at the least loss for all targets together, in payoff units. NaN if no linear
+        program was solved.
     functional : Functional or None
         The bounded functional, if it is linear in the plan.
     """
@@ -106,8 +106,8 @@ class StyleAnswer(Drawn):
     conflict : tuple of str
         The names of a minimal set of targets that exclude each other for any loss.
     least_violation : float
-            The least sum of violations, in units of :attr:`units`, if the targets cannot be met within the loss;
-            otherwise 0.
+        The least sum of violations, in units of :attr:`units`, if the targets cannot be met within the loss;
+        otherwise 0.
     units : tuple of float
         The numbers by which violations of each target are divided.
     profile : Profile
@@ -214,9 +214,9 @@ class Target:
     ----------
     constraint : LinearConstraint
     functional : Functional or None
-            The bounded functional. ``None`` for the probability of an action at an infoset whose reach depends on the
-            plan. The bound is then in the coefficients: the constraint compares Σ x(I, a) − c · (the reach of I) with
-            0, where I is the infoset of its last sequence.
+        The bounded functional. ``None`` for the probability of an action at an infoset whose reach depends on the
+        plan. The bound is then in the coefficients: the constraint compares Σ x(I, a) − c · (the reach of I) with
+        0, where I is the infoset of its last sequence.
     """
 
     constraint: LinearConstraint

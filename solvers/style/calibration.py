@@ -65,10 +65,10 @@ class CalibrationRun:
     missed_by : tuple of float
         The violation of each target.
     loss : float
-            A proven bound on the loss of the average strategy: an upper bound on the value of the game, from the best
-            strategy of the other player in any run, minus its worst case. A game with more players, or payoffs without
-            a constant sum, has no value; then it is ε, the largest gain of any player from a best response to the
-            others' average strategies.
+        A proven bound on the loss of the average strategy: an upper bound on the value of the game, from the best
+        strategy of the other player in any run, minus its worst case. A game with more players, or payoffs without
+        a constant sum, has no value; then it is ε, the largest gain of any player from a best response to the
+        others' average strategies.
     solution : Solution
     """
 
@@ -108,12 +108,12 @@ class Calibration:
         The outcome of each target in the best run; its feasible range and price are not known.
     max_loss : float
     status : Status
-            ``converged`` if a run met all targets and is proven to lose at most `max_loss`, otherwise ``uncertified``:
-            other strategies may still meet them.
+        ``converged`` if a run met all targets and is proven to lose at most `max_loss`, otherwise ``uncertified``:
+        other strategies may still meet them.
     message : str
     best : CalibrationRun
-            The run with the least loss among those that meet the targets within the loss. If there is none, the run
-            within the loss with the least sum of violations.
+        The run with the least loss among those that meet the targets within the loss. If there is none, the run
+        within the loss with the least sum of violations.
     runs : tuple of CalibrationRun
         All runs, in order.
     game_value : tuple of float or None
@@ -258,22 +258,22 @@ def calibrate_style(
     game : Game
         A game of at least two players.
     targets : str or LinearConstraint, or several of them
-            Bounds on one player's actions, such as ``"top@first >= 0.5"``, or on the mean of its worst payoffs, such as
-            ``"cvar@0.1 >= -2"``. Equations are not targets: give both bounds.
+        Bounds on one player's actions, such as ``"top@first >= 0.5"``, or on the mean of its worst payoffs, such as
+        ``"cvar@0.1 >= -2"``. Equations are not targets: give both bounds.
     max_loss : float, Fraction or str
-            The allowed expected loss of the strategy to any opponent, relative to the value of the game, in payoff
-            units. A game with more players, or payoffs without a constant sum, has no value; then it is ε, the allowed
-            gain of any player from a best response to the others' strategies.
+        The allowed expected loss of the strategy to any opponent, relative to the value of the game, in payoff
+        units. A game with more players, or payoffs without a constant sum, has no value; then it is ε, the allowed
+        gain of any player from a best response to the others' strategies.
     player : int
         The player whose actions count if a text names no seat.
     others : Profile or Strategy, optional
-            The others' strategies for counting actions, by default uniform; and for the payoff of ``cvar``, by default
-            the average strategies of the runs without a preference.
+        The others' strategies for counting actions, by default uniform; and for the payoff of ``cvar``, by default
+        the average strategies of the runs without a preference.
     degree : float
         δ of the preferred actions, above 1.
     method : PrefCFR, optional
-            The method of the runs, except for its preferences and its vulnerability. The default has DCFR's regrets,
-            alternating updates and the rule ``rm``.
+        The method of the runs, except for its preferences and its vulnerability. The default has DCFR's regrets,
+        alternating updates and the rule ``rm``.
     progress : callable, optional
         Called with each run.
     checkpoint : Checkpoint or path-like, optional
@@ -281,13 +281,13 @@ def calibrate_style(
     time_limit : float, optional
         Seconds; the answer is the best of the runs that ended by then.
     iterations : int
-            The length of a run, by default 2,000. It is doubled until a run without a preference is within a tenth of
-            `max_loss` of an equilibrium, and up to twice more if no run is good.
+        The length of a run, by default 2,000. It is doubled until a run without a preference is within a tenth of
+        `max_loss` of an equilibrium, and up to twice more if no run is good.
     max_iterations : int
         The largest length of a run, by default 100,000.
     accuracy : float
-            The amount by which a target may be exceeded before a smaller vulnerability is tried, in its units; by
-            default 0.005.
+        The amount by which a target may be exceeded before a smaller vulnerability is tried, in its units; by
+        default 0.005.
     max_runs : int
         The largest number of runs, by default 40.
 

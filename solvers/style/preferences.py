@@ -48,10 +48,10 @@ def preferences_for(
     Returns
     -------
     tuple of Prefer or PreferStrategy
-            Preferences of δ for single actions. If several actions of an infoset help equally, one preference for a
-            strategy that plays only these, in the proportions of the given strategy: preferring folding as much as
-            calling, because neither is a raise, would cost much more. If several bounds concern an infoset, their
-            vulnerabilities are added, and each is preferred in proportion to its own.
+        Preferences of δ for single actions. If several actions of an infoset help equally, one preference for a
+        strategy that plays only these, in the proportions of the given strategy: preferring folding as much as
+        calling, because neither is a raise, would cost much more. If several bounds concern an infoset, their
+        vulnerabilities are added, and each is preferred in proportion to its own.
 
     Raises
     ------
@@ -157,8 +157,8 @@ class PreferredShare:
     preference : str
     player : int
     share : float or None
-            When play reaches an infoset of the preference, the frequency of an action whose degree is above the
-            others'; ``None`` if play never reaches one.
+        When play reaches an infoset of the preference, the frequency of an action whose degree is above the
+        others'; ``None`` if play never reaches one.
     """
 
     preference: str

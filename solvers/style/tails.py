@@ -254,8 +254,8 @@ def read_styles(
     Raises
     ------
     InvalidConstraintError
-            As for :func:`~treeplex.solvers.style.answer.read_targets`; also if a text that begins like such a target
-            cannot be read.
+        As for :func:`~treeplex.solvers.style.answer.read_targets`; also if a text that begins like such a target
+        cannot be read.
     UnsupportedProblemError
         If the game has no table of leaves, which tails need.
     """

@@ -143,16 +143,16 @@ def reach_style(
     game : Game
         Two players, constant-sum.
     targets : str, LinearConstraint, or several of them
-            Bounds on one player's actions, such as ``"raise@first >= 0.6"``. Texts are read by
-            :func:`~treeplex.models.constraints.parse_constraint`, or have the form ``"[SEAT/]cvar@LEVEL >= NUMBER"``
-            (or ``<=``): the mean payoff in the worst fraction LEVEL of all games.
+        Bounds on one player's actions, such as ``"raise@first >= 0.6"``. Texts are read by
+        :func:`~treeplex.models.constraints.parse_constraint`, or have the form ``"[SEAT/]cvar@LEVEL >= NUMBER"``
+        (or ``<=``): the mean payoff in the worst fraction LEVEL of all games.
     max_loss : float, Fraction or str
         The allowed expected loss of the strategy to any opponent, relative to the value of the game, in payoff units.
     player : int
         The player whose actions count if a text names no seat.
     others : Profile or Strategy, optional
-            The others' strategies for counting actions, by default uniform; and for the payoff of ``cvar``, by default
-            the equilibrium strategy that the method finds.
+        The others' strategies for counting actions, by default uniform; and for the payoff of ``cvar``, by default
+        the equilibrium strategy that the method finds.
     method : str or Method
         A method that solves linear programs; ``rational`` decides in fractions, but does not support ``cvar``.
 
