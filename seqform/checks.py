@@ -359,9 +359,10 @@ def check_call(function: Callable[..., Any], arguments: tuple[Any, ...], options
         ]
         form = inspect.Signature(names)
         unknown = next((each for each in options if each not in signature.parameters), "")
-        # One name may abbreviate the other.
-        near = [each for each in form.parameters if unknown and unknown[: len(each)] == each[: len(unknown)]]
-        hint = f" (did you mean {near[0]}?)" if near else nearest(unknown, form.parameters) if unknown else ""
+        hint = nearest(unknown, form.parameters) if unknown else ""
+        if unknown and not hint:  # one name may abbreviate the other
+            near = [each for each in form.parameters if len(each) > 2 and unknown[: len(each)] == each[: len(unknown)]]
+            hint = f" (did you mean {near[0]}?)" if near else ""
         said = f"got an unexpected keyword argument {unknown!r}" if unknown else str(error)
         named = function.__qualname__.removesuffix(".__init__")
         raise TypeError(f"{named}: {said}{hint}; expected {named}{form}") from None

@@ -362,8 +362,9 @@ class _LeanContext(CPUContext):
 class _LeanCompiler(Compiler):
     """numba's compiler without the passes that compiled functions of this library do not need.
 
-    Those passes handle closures, comprehensions, contexts, array expressions and explicit inlining. This compiler also
-    does not collect variables again after each pass: the remaining passes do so themselves if needed.
+    Those passes handle closures, comprehensions, contexts, array expressions and explicit inlining, reject unsupported
+    features, and delete variables, which only matters where references are counted. This compiler also does not
+    collect variables again after each pass: the remaining passes do so themselves if needed.
     """
 
     is_part = False  # whether only compiled functions call the function
