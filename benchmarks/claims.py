@@ -23,7 +23,7 @@ HEAD = """\
 # The papers, claim by claim
 
 This page lists the algorithms, theorems, figures and tables of each paper under the paper's own names.
-For each it gives the code, the test, and the status of its claims:
+For each of them it gives the code, the test, and the status of its claims:
 
 | status | means |
 |---|---|
@@ -32,9 +32,9 @@ For each it gives the code, the test, and the status of its claims:
 | refuted | the claim is false, and the named test is a counter-example |
 | open | not decided here: not measured at this size, or not reproduced |
 
-Numbers of figures and tables are from the quick size of `treeplex reproduce NAME`; the linked pages have those of the
-full size. An experiment passes if every row meets its criterion and every claim is met or refuted.
-Paths of tests are relative to `tests/`, and Python names to `treeplex`.
+The numbers for figures and tables are from the quick size of `treeplex reproduce NAME`; the linked pages give those of
+the full size. An experiment passes if every row meets its criterion and every claim is met or refuted.
+Test paths are relative to `tests/`, and Python names to `treeplex`.
 
 <!-- Made by benchmarks/claims.py from papers.toml and papers.json: do not edit. -->
 """
