@@ -1,4 +1,4 @@
-"""``treeplex portfolio``: learns online which of several bots wins most at no-limit hold'em."""
+"""``treeplex portfolio``: learns online which of several bots wins the most at no-limit hold'em."""
 
 import contextlib
 from typing import TYPE_CHECKING, Annotated, Any
@@ -45,7 +45,9 @@ def portfolio(
         list[str], typer.Argument(metavar="A B [C…]", help="The bots to choose from, as in treeplex match.")
     ],
     opponent: Annotated[str, typer.Option(metavar="BOT", help="The bot that they play against.")],
-    hands: Annotated[int, typer.Option(metavar="N", parser=_hands, help="Number of hands; seats change after each.")],
+    hands: Annotated[
+        int, typer.Option(metavar="N", parser=_hands, help="Number of hands; seats change after each hand.")
+    ],
     learner: Annotated[
         str, typer.Option(metavar="L", parser=_learner, help="The learner: ucb1, exp3 or explore-then-commit.")
     ] = "ucb1",
@@ -67,17 +69,17 @@ def portfolio(
     checkpointing: Checkpointing,
     json: JsonOption = None,
 ) -> int:
-    """Learn which of several bots wins most at no-limit hold'em.
+    """Learn which of several bots wins the most at no-limit hold'em.
 
     The learner chooses a bot for each hand from the results of earlier hands. To measure the regret, all bots also play
-    every hand with the same cards. The regret is the difference to the winnings of the best bot. After Ctrl-C, the
+    every hand with the same cards. The regret is the difference from the winnings of the best bot. After Ctrl-C, the
     hands that all bots have played count.
     """
     if len(bots) < 2:
         raise CommandLineError("one bot is given, expected two or more to choose from")
     if explore is not None and learner != "explore-then-commit":
         raise CommandLineError(
-            f"--explore is for --learner explore-then-commit alone, and it is {learner}; leave it out"
+            f"--explore is only for --learner explore-then-commit, and it is {learner}; leave --explore out"
         )
     table = seating.table()
     check_files({}, json=json, **checkpointing.files)

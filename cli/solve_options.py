@@ -79,7 +79,7 @@ class Supplied:
 
 @dataclass(frozen=True)
 class Curve:
-    """Solutions for a range of values: of p, or of a constraint's bound."""
+    """Solutions for a range of values of p or of a constraint's bound."""
 
     frontier: Annotated[
         bool,

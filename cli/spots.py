@@ -349,7 +349,7 @@ def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
     told = [player for player in (0, 1) if 1 - player in about and solution.player in (None, player)]
     if solution.problem.name == "constrained":
         free: Any = None
-        with second_question("what the locks are worth", "unlocked_value") as asked:
+        with second_question("the value of the locks", "unlocked_value") as asked:
             free = _without_locks(solution, spot)
         if free is None:
             return found | {"reason": str(asked)}
@@ -410,7 +410,7 @@ def _lock_rows(found: Mapping[str, Any]) -> Iterator[Row]:
     told = [found.get(name) or (None, None) for name in ("unlocked_ev", "lock_gain", "lock_risk")]
     for seat, other, ev, gain, risk in zip(("oop", "ip"), ("ip", "oop"), *told, strict=True):
         if gain is not None:
-            kept = f" chips at least while {other} keeps to them; {chips(ev)} without locks"
+            kept = f" chips at least while {other} keeps to the locks; {chips(ev)} without locks"
             broken = f" chips of that EV if {other} does not, as a best response proves"
             yield Row("lock_gain", gain, chips, kept, f"{seat} gains")
             yield Row("lock_risk", risk, chips, broken, f"{seat} risks")
@@ -426,7 +426,7 @@ def _proven(solution: "Solution", spot: "HoldemSpot") -> Iterator[Row]:
     if regrets is not None:
         yield Row("epsilon", missed, lambda number: f"ε {spot.of_pot(number)}", judged, "ε-Nash")
         gains = ", ".join(f"{seat} {error(regret)}" for seat, regret in zip(("oop", "ip"), regrets, strict=True))
-        total = f": what a best response would gain; NashConv {error(sum(regrets))}"
+        total = f": the gain of a best response; NashConv {error(sum(regrets))}"
         yield Row("regrets", gains, meaning=total)
     elif solution.problem.name == "nash":
         yield Row("exploitability", missed, spot.of_pot, judged)
@@ -437,7 +437,7 @@ def _proven(solution: "Solution", spot: "HoldemSpot") -> Iterator[Row]:
         ends = low + spot.pot / 2, high + spot.pot / 2
         yield Row("proven_bounds", ends, lambda ends: f"an EV of oop from {between(chips)(ends)}", label="proven")
     if solution.problem.constraints:
-        meaning = " of a probability at most, by which locks are missed"
+        meaning = " at most, by which a probability misses a lock"
         yield Row("violation", solution.violation, error, meaning)
 
 

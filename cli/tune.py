@@ -47,14 +47,18 @@ def tune(
             "itself as of the start of each round.",
         ),
     ] = None,
-    rounds: Annotated[int, typer.Option(metavar="N", parser=_count, help="Rounds over all numbers.")] = 1,
-    steps: Annotated[int, typer.Option(metavar="N", parser=_count, help="Values tried per number and round.")] = 6,
+    rounds: Annotated[
+        int, typer.Option(metavar="N", parser=_count, help="Number of rounds over all numbers of the bot.")
+    ] = 1,
+    steps: Annotated[
+        int, typer.Option(metavar="N", parser=_count, help="How many values to try per number and round.")
+    ] = 6,
     matches: Annotated[
         int,
         typer.Option(
             metavar="N",
             parser=_matches,
-            help="Matches that evaluate a value; the best and the worst are dropped.",
+            help="How many matches evaluate a value; the best and the worst are dropped.",
         ),
     ] = 5,
     hands: Annotated[

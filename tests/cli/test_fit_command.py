@@ -352,7 +352,7 @@ def test_lines_of_a_spot_are_counted_as_locks(tmp_path: Path, capsys: pytest.Cap
     capsys.readouterr()
     assert main(["fit", *asked]) == 0
     shown = capsys.readouterr().out
-    assert "of them, oop, on boards of the class unpaired, 1 of a suit" in shown
+    assert "played by them, oop, on boards of the class unpaired, 1 of a suit" in shown
     assert f"treeplex solve {path} --lock" in shown
     assert (record["interval"], record["bonferroni"], record["method"]) == ("clopper-pearson", True, None)
     assert "need --against NAME" in refusal(capsys, "fit", *asked[:-2])
