@@ -308,7 +308,7 @@ def _read(played: _Log, game: "Game", probe: "Strategy | None", skip_bad: bool, 
         return _read_hands(played, game, probe, skip_bad, shown)
     if played.name is None and played.against is None:
         return _read_play(played, game, probe, skip_bad, shown)
-    raise CommandLineError(f"--{'player' if played.name else 'against'} is only for hand histories, with preflop:…")
+    raise CommandLineError(f"--{'player' if played.name else 'against'} is for hand histories only, with preflop:…")
 
 
 def _read_play(played: _Log, game: "Game", probe: "Strategy | None", skip_bad: bool, shown: bool) -> _Found:

@@ -79,7 +79,7 @@ def portfolio(
         raise CommandLineError("one bot is given, expected two or more to choose from")
     if explore is not None and learner != "explore-then-commit":
         raise CommandLineError(
-            f"--explore is only for --learner explore-then-commit, and it is {learner}; leave --explore out"
+            f"--explore is for --learner explore-then-commit only, and it is {learner}; leave it out"
         )
     table = seating.table()
     check_files({}, json=json, **checkpointing.files)

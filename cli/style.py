@@ -248,7 +248,7 @@ def _check_method(method: str, tuning: dict[str, Any], curve: _Curve) -> None:
     """Reject search options without a search, and a curve with one."""
     given = [name for name, value in tuning.items() if value is not None]
     if given and method != _SEARCHES:
-        raise CommandLineError(f"{flag_of(given[0])} is only for --method {_SEARCHES}; leave it out")
+        raise CommandLineError(f"{flag_of(given[0])} is for --method {_SEARCHES} only; leave it out")
     if curve.option and method == _SEARCHES:
         raise CommandLineError(f"{curve.option} does not go with --method {_SEARCHES}; leave --method out")
 

@@ -506,7 +506,7 @@ def test_a_locked_spot_is_reported_though_its_value_without_locks_is_not_found(c
     assert record["locks"] == [LOCK]
     assert "could not determine the value of the locks: nothing was found" in record["message"]
     assert main(["solve", "toy.toml", "--lock", LOCK]) == 0
-    assert "violation 0 of a probability" in " ".join(capsys.readouterr().out.split())
+    assert "violation 0 at most, by which a probability misses a lock" in " ".join(capsys.readouterr().out.split())
 
 
 def test_locks_of_the_file_and_of_the_command_line_hold_together(capsys, tmp_path):

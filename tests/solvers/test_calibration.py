@@ -274,7 +274,7 @@ def test_the_command(tmp_path, capsys):
     assert "bet@first>=0.7, bet@J_<=0.2 are met" in shown
     assert "repeat with" not in shown
     assert main([*asked[:-2], "--degree", "5"]) == 2
-    assert "--degree is for --method pref-cfr alone" in capsys.readouterr().err
+    assert "--degree is for --method pref-cfr only" in capsys.readouterr().err
 
 
 # Three players
