@@ -115,7 +115,7 @@ class _Log:
     ]
     name: Annotated[
         str | None,
-        typer.Option("--player", metavar="NAME", help="The player at --seat whose hand histories these are."),
+        typer.Option("--player", metavar="NAME", help="The name of the player at --seat, for hand histories."),
     ] = None
     against: Annotated[
         str | None,

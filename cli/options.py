@@ -188,7 +188,7 @@ PotTolOption = Annotated[
     typer.Option(
         metavar="T[%]",
         parser=pot_tolerance,
-        help=f"{_TOL_HELP} For a spot, also in per cent of the pot; by default 0.1%.",
+        help=f"{_TOL_HELP} For a spot, T% is in per cent of the pot; by default 0.1%.",
     ),
 ]
 IterationsOption = Annotated[

@@ -405,7 +405,7 @@ def patrol_schedule(
         typer.Option(
             metavar="S",
             parser=whole,
-            help="Random seed that determines all days; keep it secret. By default drawn at random and printed.",
+            help="Random seed that determines all days; keep it secret. By default, it is random and printed.",
         ),
     ] = None,
     day: Annotated[

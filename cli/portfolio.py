@@ -54,7 +54,7 @@ def portfolio(
     explore: Annotated[
         int | None,
         typer.Option(
-            metavar="N", parser=_hands, help="Hands for which explore-then-commit tries each bot; by default 100."
+            metavar="N", parser=_hands, help="How many hands explore-then-commit tries each bot; by default 100."
         ),
     ] = None,
     cut: Annotated[

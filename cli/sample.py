@@ -97,8 +97,8 @@ class Estimating:
         typer.Option(
             metavar="S",
             parser=seconds,
-            help="Learn a response of each player for S seconds; on average its gain is a lower bound on what the "
-            "player could gain.",
+            help="Learn a response of each player for S seconds; on average its gain is a lower bound on the "
+            "player's possible gain.",
         ),
     ] = None
 

@@ -64,7 +64,7 @@ def with_locks(game: "Game", texts: Sequence[str] | None) -> "Game":
 
 
 def is_large(game: "Game") -> bool:
-    """Whether a linear program for each point of a spot's frontier would take long."""
+    """Whether a linear program for each point of a spot's frontier would take a long time."""
     from ..solvers.choice import has_more_sequences
 
     return game.public_form is not None and has_more_sequences(game, _FEW)
@@ -260,7 +260,7 @@ def draw_chart(solved: "SolvedSpot | None", line: str | None, path: str) -> None
 
 
 def print_node(solved: "SolvedSpot", line: str | None, hands: str | None = None) -> None:
-    """Print a node and the hands of who moves there, or a line by the next card, if requested."""
+    """Print a node and the hands of the player who moves there, or a line by the next card, if requested."""
     if line is None:
         return
     if _by_card(line):
@@ -328,7 +328,7 @@ def show_file(
 
 
 def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
-    """Return what locks gain the player who knows them, and the risk; nothing without locks.
+    """Return the gain from locks for the player who knows them, and the risk; nothing without locks.
 
     If the value without locks cannot be computed, the quantities that follow from it are ``None`` and ``reason`` says
     why.
@@ -405,7 +405,7 @@ def pot_row(spot: "HoldemSpot") -> Row:
 
 
 def _lock_rows(found: Mapping[str, Any]) -> Iterator[Row]:
-    """Return what locks gain the player who knows them, and the risk."""
+    """Return the gain from locks for the player who knows them, and the risk, as rows."""
     yield Row("locks", found.get("locks"), "; ".join)
     told = [found.get(name) or (None, None) for name in ("unlocked_ev", "lock_gain", "lock_risk")]
     for seat, other, ev, gain, risk in zip(("oop", "ip"), ("ip", "oop"), *told, strict=True):

@@ -56,7 +56,7 @@ class _Selection:
         typer.Option(
             metavar="0|1|…",
             parser=reader(int, "the number of a player, such as 0", minimum=0),
-            help="Show the strategy of one player; by default of all.",
+            help="Show only the strategy of one player.",
         ),
     ] = None
     infoset: Annotated[
@@ -259,7 +259,7 @@ def evaluate(
         typer.Option(
             metavar="T",
             parser=tolerance,
-            help="Exit with status 1 if the exploitability, or a violation, exceeds this.",
+            help="Exit with status 1 if the exploitability or a violation exceeds T.",
         ),
     ] = None,
     top: TopOption = 10,
@@ -376,7 +376,7 @@ def _judged(game: "Game", found: dict[int, "Strategy"]) -> "tuple[dict[str, Any]
 
 
 def _repairs(game: "Game", profile: "Profile", players: list[int], top: int) -> dict[str, Any]:
-    """Return where players would take most off their exploitability; nothing if the game does not define it."""
+    """Return the infosets with the largest repairs; nothing if repairs are not defined for the game."""
     if game.num_players != 2 or game.sequence_form.constant_sum is None:
         return {}
     from ..solvers.repairs import largest_repairs
@@ -463,8 +463,8 @@ def compare(
 ) -> int:
     """Compare two strategies or profiles: where they differ most, and their payoffs against each other.
 
-    If B has the strategies of all other players, as nash has, the command also reports the cost of the differences: for
-    each infoset, what A's strategy of a player loses when the others play B's strategies. Differences from an
+    If B has the strategies of all other players, as nash does, the command also reports the cost of the differences:
+    at each infoset, how much a player's strategy in A loses when the others play B's strategies. Differences from an
     equilibrium often cost nothing against it.
     """
     check_files({"A": first, "B": second}, json=json, html=html)

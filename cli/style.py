@@ -79,9 +79,9 @@ class _Asked:
             metavar="T",
             help='What the player should do, such as "raise@first >= 0.6"; may be repeated. The form is TERM+… >= '
             "NUMBER, also with <= or ==, optionally followed by 'as NAME'. TERM is ACTION@first (how often at the "
-            "player's first decisions), ACTION@all (how often anywhere), ACTION@INFOSET, or what solve --constrain "
-            "takes; or the target is cvar@LEVEL >= NUMBER, also with <=: the mean payoff in the worst share LEVEL of "
-            "all games.",
+            "player's first decisions), ACTION@all (how often anywhere), ACTION@INFOSET, or a term of solve "
+            "--constrain. A target may also be cvar@LEVEL >= NUMBER, or with <=: the mean payoff in the worst "
+            "fraction LEVEL of games.",
         ),
     ] = None
     max_loss: Annotated[
@@ -131,7 +131,7 @@ class _Search:
     time_limit: Annotated[
         float | None,
         typer.Option(
-            metavar="S", parser=seconds, help="Stop after S seconds, with the best run by then (pref-cfr only)."
+            metavar="S", parser=seconds, help="Stop after S seconds with the best run so far (pref-cfr only)."
         ),
     ] = None
 
@@ -254,7 +254,7 @@ def _check_method(method: str, tuning: dict[str, Any], curve: _Curve) -> None:
 
 
 def _note_time(method: str, loaded: "Game", game: str, target: str) -> None:
-    """Name a faster method if linear programs may take long."""
+    """Name a faster method if linear programs may take a long time."""
     from ..solvers.choice import prefers_loop
 
     if method != _SEARCHES and prefers_loop(loaded) and is_large(loaded):
