@@ -147,7 +147,7 @@ def portfolio_sheet(record: dict[str, Any]) -> Sheet:
     interval = "" if ends is None else f" in [{ends[0]:+.1f}, {ends[1]:+.1f}]"
     lost = record["regret_mbb_per_hand"]
     told = record["learner_regret"]
-    bound = "" if record["learner_bound"] is None else f"; bound on average {record['learner_bound']:,.0f}"
+    bound = "" if record["learner_bound"] is None else f"; at most {record['learner_bound']:,.0f} on average"
     columns = [Column("bot"), Column("share", share, "hands"), Column("mbb_per_hand", signed, "mBB/hand, alone")]
     lines = [(one["bot"], one["played"] / hands, one["mbb_per_hand"]) for one in record["results"] or ()]
     exploring = "" if record["explore"] is None else f", {count(record['explore'])} hands each"
@@ -163,7 +163,7 @@ def portfolio_sheet(record: dict[str, Any]) -> Sheet:
             ),
             Row(
                 "learner_regret",
-                None if told is None else f"{told:,.0f} big blinds of winnings cut at {record['cut']:g}{bound}",
+                None if told is None else f"{told:,.0f} big blinds, with winnings cut at {record['cut']:g}{bound}",
             ),
             Row("forfeits", record["forfeits"] or None, count),
             Row("confidence", record["confidence"] if ends else None, setting, " for the interval"),
