@@ -194,7 +194,7 @@ GROUPS = {
     "Poker": {
         "match": ("match", "Play no-limit hold'em between bots."),
         "tune": ("tune", "Tune a threshold automaton for no-limit hold'em by playing matches."),
-        "portfolio": ("portfolio", "Learn which of several bots wins most at no-limit hold'em."),
+        "portfolio": ("portfolio", "Learn which of several bots wins the most at no-limit hold'em."),
         "browse": (
             "browse",
             "Browse a solved spot in the browser: charts of hands, EV and equity by action and card.",
@@ -203,7 +203,7 @@ GROUPS = {
     "Patrols": {
         "patrol": (
             "patrol",
-            "Plan patrols on a map: where units should be, and when, so that attackers gain least.",
+            "Plan patrols on a map: where units should be, and when, so that attackers gain the least.",
         ),
         "patrol schedule": (
             "patrol",
@@ -221,7 +221,7 @@ GROUPS = {
         ),
         "compare": (
             "strategies",
-            "Compare two strategies or profiles: where they differ most, and what they earn against each other.",
+            "Compare two strategies or profiles: where they differ most, and their payoffs against each other.",
         ),
         "export": (
             "export",
@@ -298,7 +298,7 @@ def application(chosen: str, every: bool = False, brief: bool = False) -> Any:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
-        epilog="Exit status: 0, also if a limit ends a run; 1 if a check failed or a model is infeasible; 2 for bad "
+        epilog="Exit status: 0, even if a limit ends the run; 1 if a check fails or a model is infeasible; 2 for bad "
         "input; 130 after Ctrl-C.",
     )
     app.callback()(treeplex)
@@ -357,7 +357,7 @@ def usage_message(error: Any) -> str:
         text += f": {said[0].lower() if said[1:2].islower() else said[0]}{one_line(said[1:], 160)}"
     elif text.startswith("Got unexpected extra argument") and context is not None:
         takes = [each.metavar for each in context.command.params if each.param_type_name == "argument"]
-        expected = f"{' and '.join(takes)} alone: put in quotes what holds blanks" if takes else "options alone"
+        expected = f"only {' and '.join(takes)}: put values that contain spaces in quotes" if takes else "only options"
         text = f"{text}; expected {expected}"
     elif text.endswith("requires an argument"):
         text = f"{error.option_name}: the value is missing{_expected_by(error.option_name, context)}"
@@ -524,7 +524,7 @@ def run_command(command: str, **setting: Any) -> "Found":
     command : str
         Its name.
     **setting
-        Arguments and options by name, with ``_`` or ``-``: numbers, texts, true for a flag, and lists for repeatable
+        Arguments and options by name, with ``_`` or ``-``: numbers, strings, true for a flag, and lists for repeatable
         options.
 
     Raises

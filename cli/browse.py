@@ -85,7 +85,7 @@ def _server(uvicorn: Any, app: Any) -> Any:
 def _tell(file: str, solved: "SolvedSpot", address: str) -> None:
     """Print what is served, and the address on one line, however long it is."""
     print_rows(Row("file", file, label="solved spot"), pot_row(solved.spot))
-    print(f"\n{address}\n\nAnyone on this machine who has the address can read the spot. Ctrl-C ends.", flush=True)  # noqa: T201
+    print(f"\n{address}\n\nAnyone on this machine with the address can read the spot. Stop with Ctrl-C.", flush=True)  # noqa: T201
 
 
 def _open(address: str) -> None:

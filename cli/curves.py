@@ -31,7 +31,7 @@ def check_by_simplex(method: str) -> None:
     CommandLineError
     """
     if method not in _METHODS:
-        raise CommandLineError(f"--frontier uses highs-simplex, and --method is {method}; leave it out")
+        raise CommandLineError(f"--frontier uses highs-simplex, and --method is {method}; leave --method out")
 
 
 def check_frontier(problem: str, given: Mapping[str, object]) -> None:
@@ -131,7 +131,7 @@ def print_frontier(record: dict[str, Any], frontier: "Frontier") -> None:
         *ending(record),
         Row("player", record["player"]),
         Row("game_value", record["game_value"], payoff),
-        Row("gap", record["gap"], error, ", for every p at most"),
+        Row("gap", record["gap"], error, " at most, for every p"),
         Row("iterations", record["iterations"], count, label=solves),
         Row("seconds", seconds_text()),
     ]
@@ -202,7 +202,7 @@ def print_sensitivity(found: "ParametricValue") -> None:
     least, most = found.feasible
     if (least, most) != (found.lower, found.upper):
         console().print(
-            f"no strategy meets the constraints with a bound outside {least:.9g} to {most:.9g}", style="dim"
+            f"no strategy meets the constraints if the bound is outside {least:.9g} to {most:.9g}", style="dim"
         )
 
 

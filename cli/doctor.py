@@ -109,8 +109,8 @@ def _loops(cache: dict[str, Any]) -> str:
     if cache["refusal"]:
         return f"not compiled: {cache['refusal']}"
     if cache["writable"]:
-        return f"kept in {cache['folder']}"
-    return "not kept: compiled again in every process; create a folder and set NUMBA_CACHE_DIR to it"
+        return f"cached in {cache['folder']}"
+    return "not cached: compiled again in every process; create a folder and set NUMBA_CACHE_DIR to it"
 
 
 def _error(method: str, **limits: Any) -> float:

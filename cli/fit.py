@@ -64,11 +64,11 @@ _EVIDENCE = (
     Column("count", count, "games"),
     Column("lower", error, "from"),
     Column("upper", error, "to"),
-    Column("side", heading="what binds"),
+    Column("side", heading="binding bound"),
     Column("price", price),
     Column("worth", price),
 )
-_WORTH = "most valuable observations: their share of the gain over the game's value; prices are per unit of the bound"
+_WORTH = "most valuable observations: what each adds to the gain over the game value; prices are per unit of the bound"
 _TAKEN = (
     *(Column("at"), Column("action"), Column("count", count, "taken"), Column("times", count, "of")),
     *(Column("lower", error, "from"), Column("upper", error, "to")),
@@ -115,7 +115,7 @@ class _Log:
     ]
     name: Annotated[
         str | None,
-        typer.Option("--player", metavar="NAME", help="The player at --seat whose hand histories these are."),
+        typer.Option("--player", metavar="NAME", help="The name of the player at --seat, for hand histories."),
     ] = None
     against: Annotated[
         str | None,
@@ -203,9 +203,9 @@ def fit(
 ) -> int:
     """Find the best strategy against the worst opponent that fits a log of games.
 
-    The log bounds the opponent's strategy: the probability of each event, such as a raise while we hold a king, lies in
-    a confidence interval. If no opponent satisfies all bounds, violations are penalised, and the conflicting
-    observations are listed.
+    The log gives bounds on the opponent's strategy: the probability of each event, such as a raise while you hold a
+    king, lies in a confidence interval. If no opponent satisfies all bounds, violations are penalised, and the
+    conflicting observations are listed.
     """
     files = checkpointing.files
     check_files({"LOG": played.log}, out=out, json=json, html=html, profile=True, **files)
@@ -308,7 +308,7 @@ def _read(played: _Log, game: "Game", probe: "Strategy | None", skip_bad: bool, 
         return _read_hands(played, game, probe, skip_bad, shown)
     if played.name is None and played.against is None:
         return _read_play(played, game, probe, skip_bad, shown)
-    raise CommandLineError(f"--{'player' if played.name else 'against'} is for hand histories, and so for preflop:…")
+    raise CommandLineError(f"--{'player' if played.name else 'against'} is for hand histories only, with preflop:…")
 
 
 def _read_play(played: _Log, game: "Game", probe: "Strategy | None", skip_bad: bool, shown: bool) -> _Found:
@@ -332,7 +332,7 @@ def _read_hands(played: _Log, game: "Game", probe: "Strategy | None", skip_bad: 
 
     log, name, against = played.log, played.name, played.against
     if name is None and against is None:
-        raise CommandLineError("hand histories need --player NAME or --against NAME: the player whose hands they are")
+        raise CommandLineError("hand histories need --player NAME or --against NAME, the name of a player in the file")
     with building(game, shown=shown):
         _ = game.public_form
     with filling(f"reading {log}", "lines", shown=shown) as progress:
@@ -372,7 +372,7 @@ def _fit_lines(record: Record, spot: "HoldemSpot", against: str | None, skip_bad
     for name, given in others.items():
         if given is not None:
             option = f"--{name.replace('_', '-')}"
-            raise CommandLineError(f"{option} is for strategies, and {spot.spec} has its lines counted; leave it out")
+            raise CommandLineError(f"{option} is not for {spot.spec}, whose lines are only counted; leave it out")
     record.update(interval="clopper-pearson", bonferroni=True, method=None)
     with filling(f"reading {log}", "lines", shown=record.shown) as progress:
         hands = HandHistories(_source(log), skip_bad=skip_bad, progress=progress)
@@ -391,7 +391,7 @@ def _fit_lines(record: Record, spot: "HoldemSpot", against: str | None, skip_bad
     print_rows(
         Row("game", spot.spec),
         Row("log", log),
-        Row("lines", f"of {against}, {theirs}, on boards of the class {board}, with a similar pot"),
+        Row("lines", f"played by {against}, {theirs}, on boards of the class {board}, with a similar pot"),
         Row("confidence", record["confidence"], setting, " for all intervals together, clopper-pearson"),
     )
     if not found:
@@ -421,7 +421,7 @@ def fit_sheet(record: dict[str, Any]) -> Sheet:
     ]
     left_out = [f"{count(number)} of {reason}" for reason, number in (record["left_out"] or {}).items()]
     about = f" on player {1 - player}, about {count(record['events'])} events"
-    doubted = "; otherwise the opponent does anything"
+    doubted = "; otherwise the opponent may play anything"
     joined = "; ".join
     return Sheet(
         [
@@ -435,13 +435,13 @@ def fit_sheet(record: dict[str, Any]) -> Sheet:
             Row("constraints", record["constraints"], count, about, "bounds"),
             Row("method", record["method"]),
             *ending(record),
-            Row("p", record["p"], "with the probability {:g}".format, doubted, "trusted"),
+            Row("p", record["p"], "with probability {:g}".format, doubted, "trusted"),
             Row("penalty", record["penalty"], setting, " for each unit by which a bound is missed"),
-            Row("least_violation", record["least_violation"] or None, short, ": no opponent fits all of these games"),
+            Row("least_violation", record["least_violation"] or None, short, ": no opponent fits all observations"),
             Row("conflict", record["conflict"] if record["least_violation"] else None, joined),
             Row("guaranteed", record["guaranteed"], payoff, f" to player {player}, against {near}"),
-            Row("expected", record["expected"], payoff, ", against the one that fits the shares of games best"),
-            Row("mean_result", record["mean_result"], payoff, ", of the games in the log"),
+            Row("expected", record["expected"], payoff, ", against an opponent that fits the frequencies best"),
+            Row("mean_result", record["mean_result"], payoff, ", over the games in the log"),
             Row("game_value", record["game_value"], payoff),
             Row("exploitability", record["exploitability"], payoff, " below the value of the game at worst"),
             Row("iterations", record["iterations"], count),

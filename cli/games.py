@@ -22,7 +22,8 @@ _TYPES = {bool: "boolean", int: "integer", float: "number", Fraction: "number"}
 
 
 _Name = Annotated[
-    str | None, typer.Argument(metavar="NAME", help="Show only this one, with its parameters and an example.")
+    str | None,
+    typer.Argument(metavar="NAME", help="Show only the item with this name, with its parameters and an example."),
 ]
 
 
@@ -178,7 +179,7 @@ def _listed(kind: str, found: list[dict[str, Any]], usage: str, json: str | None
         if record["parameters"]:
             show(out, Padding(grid, (0, 0, 0, 4)))
         notes = [record.get("citation", ""), f"solves {', '.join(record['solves'])}" if record.get("solves") else ""]
-        notes.append("" if record["package"] == "treeplex" else f"of the package {record['package']}")
+        notes.append("" if record["package"] == "treeplex" else f"from the package {record['package']}")
         if any(notes):
             show(out, Padding(Text("\n".join(filter(None, notes)), style="italic dim"), (0, 0, 0, 4)))
         out.print()

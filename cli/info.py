@@ -57,7 +57,7 @@ def info(
     if spot is not None:
         if infosets:
             raise CommandLineError(
-                f"--infosets: {loaded.spec} has one for each hand at {spot.size.nodes:,} nodes; treeplex solve "
+                f"--infosets: {loaded.spec} has one infoset for each hand at {spot.size.nodes:,} nodes; treeplex solve "
                 "--hands shows the strategy of hands"
             )
         return describe(spot, json)
@@ -277,7 +277,7 @@ def _print(record: dict[str, Any], infosets: Infosets | None) -> None:
         _print_infosets(player, records)
 
 
-_UNBUILT = "sizes are by formula; {} builds the game and shows its levels, payoffs and fingerprint"
+_UNBUILT = "the sizes come from a formula; {} builds the game and shows its levels, payoffs and fingerprint"
 _TOO_LARGE = ": it does not fit; choose smaller parameters, or raise the limit with TREEPLEX_MEMORY or --memory"
 
 

@@ -112,7 +112,7 @@ class Keeper:
     deadline : Deadline or None
         The deadline of the main thread's current work.
     last_words : callable or None
-        Writes what is known before the process is ended; takes a status and a message.
+        Writes the results so far before the process is ended; takes a status and a message.
     reached : str
         The limit that was exceeded: ``"time"``, ``"memory"`` or an empty string.
     """

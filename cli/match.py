@@ -103,7 +103,7 @@ def match(
         typer.Argument(
             metavar="A B [C…]",
             help="Two to six bots: call, fold, random, raise:pots=P, threshold, resolving, portfolio:BOT+BOT, "
-            "defending, python:module=M,object=NAME, json:command=COMMAND, acpc:command=COMMAND, a bot of an "
+            "defending, python:module=M,object=NAME, json:command=COMMAND, acpc:command=COMMAND, a bot from an "
             "extension, or a bot file (.toml).",
         ),
     ],

@@ -98,8 +98,8 @@ def tolerance_of(tol: float | None, game: Any) -> float | None:
         return tol
     if game.whole is None:
         raise CommandLineError(
-            f"--tol {tol}: per cent are of the pot of a spot, and GAME is {game.spec}; expected a number of at least "
-            "0, such as 1e-4"
+            f"--tol {tol}: a percentage refers to the pot of a spot, and GAME is {game.spec}; expected a number of at "
+            "least 0, such as 1e-4"
         )
     return float(tol) / 100.0 * float(game.whole[0])
 
@@ -145,11 +145,11 @@ _EVERY = ":every="
 METHOD = typer.Option("--method", metavar="M", help="The method; treeplex methods lists all of them.")
 
 #: Headings of less common options, which help leaves out if it would not fit on a screen.
-RUN, SPOT, CURVE, BOUNDS = "Long runs", "Spots of hold'em", "Curves", "Bounds on the opponent"
+RUN, SPOT, CURVE, BOUNDS = "Long runs", "Hold'em spots", "Curves", "Bounds on the opponent"
 
 GAME_HELP = (
-    "NAME or NAME:key=value,… as listed by treeplex games; a file (.efg, .graphml, .json, .npz, or .toml for a spot of "
-    "hold'em); or openspiel:NAME."
+    "NAME or NAME:key=value,… as listed by treeplex games; a file (.efg, .graphml, .json, .npz, or .toml for a hold'em "
+    "spot); or openspiel:NAME."
 )
 GameArgument = Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP)]
 JsonOption = Annotated[
@@ -161,8 +161,8 @@ AtOption = Annotated[
         "--at",
         metavar="LINE",
         rich_help_panel=SPOT,
-        help="The node of a spot to show, given by the actions that lead to it: 'check, bet 120'; cards as 'deal "
-        "7s', or 'deal *' for a row per card.",
+        help="The node of a spot to show, given by the actions that lead to it, such as 'check, bet 120'; write a "
+        "card as 'deal 7s', or 'deal *' for a row per card.",
     ),
 ]
 ChartOption = Annotated[
@@ -171,7 +171,7 @@ ChartOption = Annotated[
         "--chart",
         metavar="FILE",
         rich_help_panel=SPOT,
-        help="Draw the 13 × 13 chart of that node, by default of the root, to FILE (.svg, .png or .pdf).",
+        help="Draw the 13 × 13 chart of the node of --at, by default of the root, to FILE (.svg, .png or .pdf).",
     ),
 ]
 HtmlOption = Annotated[
@@ -186,7 +186,9 @@ TolOption = Annotated[float | None, typer.Option(metavar="T", parser=tolerance, 
 PotTolOption = Annotated[
     float | None,
     typer.Option(
-        metavar="T[%]", parser=pot_tolerance, help=f"{_TOL_HELP} For a spot also in per cent of the pot; default 0.1%."
+        metavar="T[%]",
+        parser=pot_tolerance,
+        help=f"{_TOL_HELP} For a spot, T% is in per cent of the pot; by default 0.1%.",
     ),
 ]
 IterationsOption = Annotated[
@@ -202,8 +204,8 @@ MemoryOption = Annotated[
         metavar="M",
         parser=amount,
         rich_help_panel=RUN,
-        help="Use at most M of memory, such as 8GB. By default TREEPLEX_MEMORY, or else half of the available memory "
-        "while games are built.",
+        help="Use at most M of memory, such as 8GB. The default is TREEPLEX_MEMORY, or else half of the available "
+        "memory while games are built.",
     ),
 ]
 CheckpointOption = Annotated[
@@ -328,7 +330,7 @@ class Checkpointing:
 
         (path, every), resume = self._parts(), self.resume
         if path is not None and resume not in (None, path):
-            raise CommandLineError(f"--checkpoint {path} and --resume {resume} name two files; give the same one")
+            raise CommandLineError(f"--checkpoint {path} and --resume {resume} name two files; give the same file")
         if path is None and resume is not None and not any(Path(resume + end).exists() for end in ("", PREVIOUS)):
             raise CommandLineError(f"--resume: {resume}: no such file; --checkpoint writes one")
         try:
@@ -382,7 +384,7 @@ def with_declared_options(command: Any) -> Any:
     """Return a command with the options that dataclasses declare for it, which take a while to collect.
 
     If a name is declared several times, the option is for the first declaration, and the command's own options come
-    first. Later declarations can be set in the text of a problem or a method, ``NAME:key=value``. Only
+    first. Later declarations can be set in the name of a problem or a method, ``NAME:key=value``. Only
     :data:`_BETTER_KNOWN` takes precedence.
     """
     if declares_options(command):
@@ -464,7 +466,7 @@ def declared_options(
 
 
 def problem_options() -> list[inspect.Parameter]:
-    """Return the options that define a problem: its name, and what each problem needs beside the game."""
+    """Return the options that define a problem: its name, and what each problem needs besides the game."""
     from ..models.problems import PROBLEMS
     from ..seqform.strategy import Strategy
     from ..validation.questions import question_parameters

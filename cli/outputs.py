@@ -43,7 +43,7 @@ class Output:
     write : callable
         Writes the file atomically.
     answers : bool
-        Whether the file holds the answer itself: Ctrl-C then waits a few seconds until it is written. Pages and
+        Whether the file contains the answer itself: Ctrl-C then waits a few seconds until it is written. Pages and
         pictures can be recreated.
     """
 
@@ -88,7 +88,7 @@ class Outputs:
         self._held.begin()
 
     def ask(self, what: str, question: Callable[[], Any], otherwise: Any = None) -> Any:
-        """Return the answer to a further question about the result; an interrupt of it does not lose the result.
+        """Return the answer to a further question about the result; interrupting it does not lose the result.
 
         Parameters
         ----------

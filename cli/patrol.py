@@ -64,7 +64,7 @@ _chance = reader(float, "a probability from 0 to 1", minimum=0, maximum=1)
 
 @dataclass(frozen=True)
 class _Declared:
-    """What complements a map: attackers, units and their day. A declaration file contains its own."""
+    """The attackers, units and day that complete a map. A declaration file contains its own."""
 
     entry: Annotated[
         list[str] | None,
@@ -96,7 +96,7 @@ class _Declared:
     ] = None
     meeting: Annotated[
         float | None,
-        typer.Option(metavar="V", parser=_number, help="The payoff of a meeting to an attacker; by default -1."),
+        typer.Option(metavar="V", parser=_number, help="An attacker's payoff for a meeting; by default -1."),
     ] = None
     failure: Annotated[
         float | None, typer.Option(metavar="P", parser=_chance, help="Probability that a move fails; by default 0.")
@@ -157,7 +157,7 @@ def patrol(
     ] = None,
     files: _Files,
 ) -> int:
-    """Plan patrols on a map: where units should be, and when, so that attackers gain least.
+    """Plan patrols on a map: where units should be, and when, so that attackers gain the least.
 
     `treeplex patrol schedule PLAN.npz` then draws routes for every day. The exit status is 1 if the limits are jointly
     infeasible.
@@ -209,7 +209,7 @@ def _declaration(
     if Path(path).suffix.lower() == _DECLARATION:
         given = [name for name, value in declared.items() if value not in (None, [], ())]
         if given:
-            raise CommandLineError(f"--{given[0]} is for a map, and {path} declares its own; expected it in the file")
+            raise CommandLineError(f"--{given[0]} is for a map, and {path} declares its own; set it in that file")
         said = read_patrol(path)
         if not shut and not limits:
             return said
@@ -405,12 +405,12 @@ def patrol_schedule(
         typer.Option(
             metavar="S",
             parser=whole,
-            help="Random seed that determines all days; keep it secret. By default drawn at random and printed.",
+            help="Random seed that determines all days; keep it secret. By default, it is random and printed.",
         ),
     ] = None,
     day: Annotated[
         int | None,
-        typer.Option(metavar="N", parser=whole, help="Write only day N, for people who must not know the others."),
+        typer.Option(metavar="N", parser=whole, help="Write only day N, for people who must not know the other days."),
     ] = None,
     out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the routes to FILE: a table (.csv) or a calendar (.ics).")

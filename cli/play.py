@@ -50,7 +50,7 @@ def play(
 ) -> int:
     """Play games between two strategies, and write a log.
 
-    The log holds what one seat sees: its own private information, public information, and what the rules reveal about
+    The log records what one seat sees: its own private information, public information, and what the rules reveal about
     the other player at the end. After Ctrl-C it ends with a complete line.
 
     Preflop games and games too large to enumerate have no log. The latter are played move by move, by players that do
@@ -79,7 +79,7 @@ def play(
     with record.interruptible(answers=False, interrupted=True):
         loaded = record.load(game)
         if loaded.num_players != 2:
-            raise CommandLineError(f"{loaded.spec} has {loaded.num_players} players: play is for games of two")
+            raise CommandLineError(f"{loaded.spec} has {loaded.num_players} players: play needs two players")
         form = _enumerated(loaded)
         in_public = form is not None and form.leaves is None and loaded.public_form is not None
         if form is None or in_public:

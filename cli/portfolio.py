@@ -1,4 +1,4 @@
-"""``treeplex portfolio``: learns online which of several bots wins most at no-limit hold'em."""
+"""``treeplex portfolio``: learns online which of several bots wins the most at no-limit hold'em."""
 
 import contextlib
 from typing import TYPE_CHECKING, Annotated, Any
@@ -45,14 +45,16 @@ def portfolio(
         list[str], typer.Argument(metavar="A B [C…]", help="The bots to choose from, as in treeplex match.")
     ],
     opponent: Annotated[str, typer.Option(metavar="BOT", help="The bot that they play against.")],
-    hands: Annotated[int, typer.Option(metavar="N", parser=_hands, help="Number of hands; seats change after each.")],
+    hands: Annotated[
+        int, typer.Option(metavar="N", parser=_hands, help="Number of hands; seats change after each hand.")
+    ],
     learner: Annotated[
         str, typer.Option(metavar="L", parser=_learner, help="The learner: ucb1, exp3 or explore-then-commit.")
     ] = "ucb1",
     explore: Annotated[
         int | None,
         typer.Option(
-            metavar="N", parser=_hands, help="Hands for which explore-then-commit tries each bot; by default 100."
+            metavar="N", parser=_hands, help="How many hands explore-then-commit tries each bot; by default 100."
         ),
     ] = None,
     cut: Annotated[
@@ -67,17 +69,17 @@ def portfolio(
     checkpointing: Checkpointing,
     json: JsonOption = None,
 ) -> int:
-    """Learn which of several bots wins most at no-limit hold'em.
+    """Learn which of several bots wins the most at no-limit hold'em.
 
     The learner chooses a bot for each hand from the results of earlier hands. To measure the regret, all bots also play
-    every hand with the same cards. The regret is the difference to the winnings of the best bot. After Ctrl-C, the
+    every hand with the same cards. The regret is the difference from the winnings of the best bot. After Ctrl-C, the
     hands that all bots have played count.
     """
     if len(bots) < 2:
         raise CommandLineError("one bot is given, expected two or more to choose from")
     if explore is not None and learner != "explore-then-commit":
         raise CommandLineError(
-            f"--explore is for --learner explore-then-commit alone, and it is {learner}; leave it out"
+            f"--explore is for --learner explore-then-commit only, and it is {learner}; leave it out"
         )
     table = seating.table()
     check_files({}, json=json, **checkpointing.files)
@@ -145,7 +147,7 @@ def portfolio_sheet(record: dict[str, Any]) -> Sheet:
     interval = "" if ends is None else f" in [{ends[0]:+.1f}, {ends[1]:+.1f}]"
     lost = record["regret_mbb_per_hand"]
     told = record["learner_regret"]
-    bound = "" if record["learner_bound"] is None else f"; bound on average {record['learner_bound']:,.0f}"
+    bound = "" if record["learner_bound"] is None else f"; at most {record['learner_bound']:,.0f} on average"
     columns = [Column("bot"), Column("share", share, "hands"), Column("mbb_per_hand", signed, "mBB/hand, alone")]
     lines = [(one["bot"], one["played"] / hands, one["mbb_per_hand"]) for one in record["results"] or ()]
     exploring = "" if record["explore"] is None else f", {count(record['explore'])} hands each"
@@ -161,7 +163,7 @@ def portfolio_sheet(record: dict[str, Any]) -> Sheet:
             ),
             Row(
                 "learner_regret",
-                None if told is None else f"{told:,.0f} big blinds of winnings cut at {record['cut']:g}{bound}",
+                None if told is None else f"{told:,.0f} big blinds, with winnings cut at {record['cut']:g}{bound}",
             ),
             Row("forfeits", record["forfeits"] or None, count),
             Row("confidence", record["confidence"] if ends else None, setting, " for the interval"),

@@ -34,7 +34,7 @@ def solving(
 
 @contextlib.contextmanager
 def waiting(title: str, *, shown: bool = True) -> Iterator[Callable[[str], None]]:
-    """Show a spinner while something without a known end runs, and yield what to tell of it.
+    """Show a spinner during work of unknown length, and yield a callback that describes the current state.
 
     Nothing is shown unless standard error is a terminal.
     """

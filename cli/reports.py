@@ -104,9 +104,9 @@ def comparison(
         ]
     if record["losses"]:
         lost = next(table for table in sheet.tables if table.headings[1] == "infoset")
-        blocks += [heading("What the differences cost"), *sheet_blocks(Sheet(sheet.only("cost").rows, [lost]))]
+        blocks += [heading("The cost of the differences"), *sheet_blocks(Sheet(sheet.only("cost").rows, [lost]))]
     tables = _differences(one, other, [row["player"] for row in rows])
-    blocks += [heading("Where they differ"), columns(*tables)]
+    blocks += [heading("Differences"), columns(*tables)]
     return _page(f"comparison on {game.spec}", game, blocks)
 
 
@@ -164,7 +164,7 @@ def fitted(game: "Game", record: Mapping[str, Any], sheet: Sheet, response: "Cou
             "games?",
         ),
         verdict(said, response.solution.status, record["message"]),
-        heading("What was observed"),
+        heading("Observations"),
         *sheet_blocks(
             sheet.only("log", "skipped", "left_out", "probe", "intervals", "constraints", "mean_result", "conflict")
         ),
@@ -200,7 +200,7 @@ def styled(
     blocks: list[Content] = [
         *opening(
             f"{game.spec} · style",
-            f"Which strategy of player {player} has {' and '.join(targets)}, and loses at most {record['max_loss']:g} "
+            f"Which strategy of player {player} meets {' and '.join(targets)} and loses at most {record['max_loss']:g} "
             "to any opponent?",
         ),
         verdict(said, answer.status, record["message"]),

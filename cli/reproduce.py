@@ -45,7 +45,7 @@ def reproduce(
 
     Each row has its own criterion. Each claim of the paper gets a verdict: met, not met, refuted by a test, or open if
     the run cannot decide. The exit status is 1 if a row misses its criterion, or a claim is not met or open. After
-    Ctrl-C the rows so far are written, and the check has not passed. Pictures need matplotlib.
+    Ctrl-C the rows so far are written, and the check counts as failed. Pictures need matplotlib.
     """
     check_distinct({}, {"--out": out, "--json": json})
     with deferring_interrupts():
@@ -53,7 +53,7 @@ def reproduce(
 
     if name is None or listed:
         if name is not None or full or out is not None or checkpointing != Checkpointing():
-            raise CommandLineError("--list and no NAME list what can be reproduced: leave the other arguments out")
+            raise CommandLineError("--list, or no NAME, lists the figures and tables: leave the other arguments out")
         check_files({}, json=json)
         _list(list(EXPERIMENTS.values()), json)
         return ExitStatus.SUCCESS

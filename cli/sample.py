@@ -50,8 +50,8 @@ def _options() -> list[inspect.Parameter]:
     names = sampling_methods()
     text = (
         f"The method: {', '.join(names)}. es-mccfr follows all actions of one player in each sample; os-mccfr follows "
-        "one, for games with many decisions in a row; es-pref-cfr favours preferred actions; es-ccfr and os-ccfr "
-        "apply constraints."
+        "a single action, for games with many decisions in a row; es-pref-cfr favours preferred actions; es-ccfr and "
+        "os-ccfr apply constraints."
     )
     return [choice_of("method", "es-mccfr", text), *method_options(names)]
 
@@ -97,8 +97,8 @@ class Estimating:
         typer.Option(
             metavar="S",
             parser=seconds,
-            help="Learn a response of each player for S seconds; on average its gain is a lower bound on what the "
-            "player could gain.",
+            help="Learn a response of each player for S seconds; on average its gain is a lower bound on the "
+            "player's possible gain.",
         ),
     ] = None
 
@@ -150,7 +150,7 @@ def sample(
     if not interrupted and games:
         with waiting(f"playing {games:,} games", shown=shown), answering("payoffs"):
             record["payoffs"] = outputs.ask(
-                "what the strategies earn",
+                "payoffs of the strategies",
                 lambda: [vars(each) for each in streamed_payoffs(loaded, profile, max(games, 2))],
                 None,
             )
@@ -248,7 +248,7 @@ def sample_sheet(record: dict[str, Any]) -> Sheet:
     sure = f"about {setting(record['confidence'])}"
     estimates = [
         Row(name, found, estimate, label=f"{heading} {player}")
-        for name, heading in (("payoffs", "payoff of player"), ("gains", "a response gains player"))
+        for name, heading in (("payoffs", "payoff of player"), ("gains", "gain of a response by player"))
         for player, found in enumerate(record[name] or ())
     ]
     return Sheet(
@@ -266,7 +266,7 @@ def sample_sheet(record: dict[str, Any]) -> Sheet:
             ),
             *(_constraint_row(each) for each in record["constraints"]),
             *estimates,
-            Row("confidence", sure if estimates else None, meaning=" for each interval, if games are many"),
+            Row("confidence", sure if estimates else None, meaning=" for each interval, if there are many games"),
             Row("regret_estimates", known, several(str), doubt, "regret, estimated"),
         ]
     )

@@ -60,7 +60,7 @@ def solve(
     """Solve a game, and certify the solution.
 
     The certificate is computed from the strategies alone; it does not trust the solver. Reaching a limit is a valid
-    result (exit status 0). The exit status is 1 if the strategies do not prove what an exact method claims, or if the
+    result (exit status 0). The exit status is 1 if the strategies do not prove the claim of an exact method, or if the
     constraints cannot be met.
     """
     check_files({"GAME": game}, **vars(files), chart=of_spot.chart, profile=True, **checkpointing.files)

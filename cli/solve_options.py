@@ -79,7 +79,7 @@ class Supplied:
 
 @dataclass(frozen=True)
 class Curve:
-    """Solutions for a range of values: of p, or of a constraint's bound."""
+    """Solutions for a range of values of p or of a constraint's bound."""
 
     frontier: Annotated[
         bool,
@@ -135,7 +135,7 @@ class Files:
     plot: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Draw the result, of --frontier or --sensitivity if given (.svg, .png or .pdf)."
+            metavar="FILE", help="Draw the result, or the frontier or sensitivity curve (.svg, .png or .pdf)."
         ),
     ] = None
     html: HtmlOption = None

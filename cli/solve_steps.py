@@ -207,10 +207,10 @@ class SolveSteps:
             worth = {"sensitivity": None if bounds is None else bounds.to_dict()}
         solved = None if self.spot is None else spots.read(solution, self.spot)
         if solved is not None:
-            with waiting(f"what is earned on {spec}", shown=shown):
-                worth |= outputs.ask("what is earned", lambda: spots.answer(solution, solved, self.hands), {})
+            with waiting(f"payoffs on {spec}", shown=shown):
+                worth |= outputs.ask("payoffs", lambda: spots.answer(solution, solved, self.hands), {})
                 worth |= outputs.ask("--at", lambda: spots.node_of(solved, self.of_spot.at), {})
-                worth |= outputs.ask("what locks are worth", lambda: spots.locked(solution, solved.spot), {})
+                worth |= outputs.ask("the value of the locks", lambda: spots.locked(solution, solved.spot), {})
             reason = worth.pop("reason", None)
             if reason is not None:
                 solution = replace(solution, message=f"{solution.message}; {reason}")
@@ -361,7 +361,7 @@ def with_value(chosen: "Method", text: str | None, game: "Game") -> "Method":
         method, iterations = _value_of(text)
         value = CFRValue(iterations, method)
     if chosen.iterate == "last":
-        raise CommandLineError(f"--iterate {chosen.iterate}: steps with --value {text} take their average, or the best")
+        raise CommandLineError(f"--iterate {chosen.iterate}: with --value {text}, expected average or best")
     base: Any = chosen.name
     words: dict[str, Any] = {name: getattr(chosen, name) for name in ("updates", "averaging", "iterate", "precision")}
     return DepthLimitedCFR(base, value, **words)

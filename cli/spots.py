@@ -64,7 +64,7 @@ def with_locks(game: "Game", texts: Sequence[str] | None) -> "Game":
 
 
 def is_large(game: "Game") -> bool:
-    """Whether a linear program for each point of a spot's frontier would take long."""
+    """Whether a linear program for each point of a spot's frontier would take a long time."""
     from ..solvers.choice import has_more_sequences
 
     return game.public_form is not None and has_more_sequences(game, _FEW)
@@ -260,7 +260,7 @@ def draw_chart(solved: "SolvedSpot | None", line: str | None, path: str) -> None
 
 
 def print_node(solved: "SolvedSpot", line: str | None, hands: str | None = None) -> None:
-    """Print a node and the hands of who moves there, or a line by the next card, if requested."""
+    """Print a node and the hands of the player who moves there, or a line by the next card, if requested."""
     if line is None:
         return
     if _by_card(line):
@@ -328,7 +328,7 @@ def show_file(
 
 
 def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
-    """Return what locks gain the player who knows them, and the risk; nothing without locks.
+    """Return the gain from locks for the player who knows them, and the risk; nothing without locks.
 
     If the value without locks cannot be computed, the quantities that follow from it are ``None`` and ``reason`` says
     why.
@@ -349,7 +349,7 @@ def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
     told = [player for player in (0, 1) if 1 - player in about and solution.player in (None, player)]
     if solution.problem.name == "constrained":
         free: Any = None
-        with second_question("what the locks are worth", "unlocked_value") as asked:
+        with second_question("the value of the locks", "unlocked_value") as asked:
             free = _without_locks(solution, spot)
         if free is None:
             return found | {"reason": str(asked)}
@@ -405,12 +405,12 @@ def pot_row(spot: "HoldemSpot") -> Row:
 
 
 def _lock_rows(found: Mapping[str, Any]) -> Iterator[Row]:
-    """Return what locks gain the player who knows them, and the risk."""
+    """Return the gain from locks for the player who knows them, and the risk, as rows."""
     yield Row("locks", found.get("locks"), "; ".join)
     told = [found.get(name) or (None, None) for name in ("unlocked_ev", "lock_gain", "lock_risk")]
     for seat, other, ev, gain, risk in zip(("oop", "ip"), ("ip", "oop"), *told, strict=True):
         if gain is not None:
-            kept = f" chips at least while {other} keeps to them; {chips(ev)} without locks"
+            kept = f" chips at least while {other} keeps to the locks; {chips(ev)} without locks"
             broken = f" chips of that EV if {other} does not, as a best response proves"
             yield Row("lock_gain", gain, chips, kept, f"{seat} gains")
             yield Row("lock_risk", risk, chips, broken, f"{seat} risks")
@@ -426,7 +426,7 @@ def _proven(solution: "Solution", spot: "HoldemSpot") -> Iterator[Row]:
     if regrets is not None:
         yield Row("epsilon", missed, lambda number: f"ε {spot.of_pot(number)}", judged, "ε-Nash")
         gains = ", ".join(f"{seat} {error(regret)}" for seat, regret in zip(("oop", "ip"), regrets, strict=True))
-        total = f": what a best response would gain; NashConv {error(sum(regrets))}"
+        total = f": the gain of a best response; NashConv {error(sum(regrets))}"
         yield Row("regrets", gains, meaning=total)
     elif solution.problem.name == "nash":
         yield Row("exploitability", missed, spot.of_pot, judged)
@@ -437,7 +437,7 @@ def _proven(solution: "Solution", spot: "HoldemSpot") -> Iterator[Row]:
         ends = low + spot.pot / 2, high + spot.pot / 2
         yield Row("proven_bounds", ends, lambda ends: f"an EV of oop from {between(chips)(ends)}", label="proven")
     if solution.problem.constraints:
-        meaning = " of a probability at most, by which locks are missed"
+        meaning = " at most, by which a probability misses a lock"
         yield Row("violation", solution.violation, error, meaning)
 
 

@@ -30,7 +30,7 @@ StrategyFile = Annotated[
     ),
 ]
 TopOption = Annotated[
-    int, typer.Option(metavar="N", parser=whole, help="Number of infosets to list, those worth most first.")
+    int, typer.Option(metavar="N", parser=whole, help="Number of infosets to list, the most valuable first.")
 ]
 NormaliseOption = Annotated[
     bool,
@@ -56,7 +56,7 @@ class _Selection:
         typer.Option(
             metavar="0|1|…",
             parser=reader(int, "the number of a player, such as 0", minimum=0),
-            help="Show the strategy of one player; by default of all.",
+            help="Show only the strategy of one player.",
         ),
     ] = None
     infoset: Annotated[
@@ -166,7 +166,7 @@ def _selected(file: str, selection: _Selection, record: Record) -> _Shown:
     if player is not None:
         if player not in found:
             whose = " and ".join(map(str, sorted(found)))
-            raise CommandLineError(f"--player {player}: {file} holds only the strategies of {whose}; expected {whose}")
+            raise CommandLineError(f"--player {player}: {file} has only the strategies of {whose}; expected {whose}")
         found = {player: found[player]}
     beside: Mapping[int, Strategy] = {}
     if against is not None:
@@ -259,7 +259,7 @@ def evaluate(
         typer.Option(
             metavar="T",
             parser=tolerance,
-            help="Exit with status 1 if the exploitability, or a violation, exceeds this.",
+            help="Exit with status 1 if the exploitability or a violation exceeds T.",
         ),
     ] = None,
     top: TopOption = 10,
@@ -307,7 +307,7 @@ def evaluate(
             strategies, missing = _strategies(text, loaded, players, normalise)
         twice = sorted(set(strategies) & set(found))
         if twice:
-            raise CommandLineError(f"--strategy {text}: another file holds a strategy of player {twice[0]} too")
+            raise CommandLineError(f"--strategy {text}: another file contains a strategy of player {twice[0]} too")
         found |= strategies
         left_out |= missing
     with waiting(f"best responses on {loaded.spec}", shown=record.shown), timed("solving"):
@@ -355,8 +355,8 @@ def _judged(game: "Game", found: dict[int, "Strategy"]) -> "tuple[dict[str, Any]
     if constant is None or not found:
         missing = next(each for each in range(game.num_players) if each not in found)
         raise CommandLineError(
-            f"--strategy: there is none of player {missing}; a single strategy can be evaluated only in a "
-            "constant-sum game of two players"
+            f"--strategy: there is no strategy of player {missing}; a single strategy can be evaluated only in a "
+            "two-player constant-sum game"
         )
     from ..models.problems import Nash
     from ..solvers.solve import solve_part
@@ -376,7 +376,7 @@ def _judged(game: "Game", found: dict[int, "Strategy"]) -> "tuple[dict[str, Any]
 
 
 def _repairs(game: "Game", profile: "Profile", players: list[int], top: int) -> dict[str, Any]:
-    """Return where players would take most off their exploitability; nothing if the game does not define it."""
+    """Return the infosets with the largest repairs; nothing if repairs are not defined for the game."""
     if game.num_players != 2 or game.sequence_form.constant_sum is None:
         return {}
     from ..solvers.repairs import largest_repairs
@@ -442,7 +442,7 @@ def _ranked(record: Mapping[str, Any]) -> Table:
     from ..solvers.repairs import repairs_table
 
     stopped = "" if record["repairs_complete"] else " found before the search reached its limit"
-    others = f"any other infoset at most {payoff(record['repairs_elsewhere'])}"
+    others = f"at most {payoff(record['repairs_elsewhere'])} at any other infoset"
     return repairs_table(record["repairs"], f"largest repairs{stopped}; {others}; loss against {whose}")
 
 
@@ -461,10 +461,10 @@ def compare(
     html: HtmlOption = None,
     json: JsonOption = None,
 ) -> int:
-    """Compare two strategies or profiles: where they differ most, and what they earn against each other.
+    """Compare two strategies or profiles: where they differ most, and their payoffs against each other.
 
-    If B has the strategies of all other players, as nash has, the command also reports the cost of the differences: for
-    each infoset, what A's strategy of a player loses when the others play B's strategies. Differences from an
+    If B has the strategies of all other players, as nash does, the command also reports the cost of the differences:
+    at each infoset, how much a player's strategy in A loses when the others play B's strategies. Differences from an
     equilibrium often cost nothing against it.
     """
     check_files({"A": first, "B": second}, json=json, html=html)
@@ -476,7 +476,7 @@ def compare(
         other, _ = _strategies(second, loaded, tuple(range(loaded.num_players)), normalise)
     shared = sorted(set(one) & set(other))
     if not shared:
-        raise CommandLineError(f"{first} holds strategies of players {sorted(one)}, and {second} of {sorted(other)}")
+        raise CommandLineError(f"{first} contains strategies of players {sorted(one)}, and {second} of {sorted(other)}")
     rows = [_difference(one[player], other[player]) for player in shared]
     found: dict[str, Any] = {"players": rows}
     if len(other) == loaded.num_players:
@@ -515,7 +515,7 @@ def _costs(
 ) -> list[dict[str, Any]]:
     """Return where A's strategies lose most against B's, and add to `rows` at how many infosets a difference is free.
 
-    Only infosets count that A reaches and where it differs from B by more than :data:`_ALIKE`.
+    An infoset counts only if A reaches it and differs there from B by more than :data:`_ALIKE`.
     """
     import numpy as np
 
@@ -582,7 +582,7 @@ def _cost_text(row: Mapping[str, Any]) -> str | None:
     if "differing" not in row:
         return None
     if not row["differing"]:
-        return "plays the same wherever A reaches"
+        return "plays the same at every infoset that A reaches"
     differs = f"differs at {counted(row['differing'], 'infoset')}"
     if row["costless"] == row["differing"]:
         return f"{differs}, which costs nothing against B"
@@ -629,7 +629,7 @@ def _strategies(
         return dict(enumerate(profile)), {}
     found, read = load_strategies(text, game, normalise)
     if read.equilibria > 1:
-        print_note(f"{text} holds {read.equilibria} equilibria; the first one is used. {text}:2 is the second")
+        print_note(f"{text} contains {read.equilibria} equilibria; the first one is used. {text}:2 is the second")
     if normalise:
         print_note(f"{text}: normalised probabilities whose sums were up to {read.corrected:.2g} away from 1")
     return found, read.left_out

@@ -79,9 +79,9 @@ class _Asked:
             metavar="T",
             help='What the player should do, such as "raise@first >= 0.6"; may be repeated. The form is TERM+… >= '
             "NUMBER, also with <= or ==, optionally followed by 'as NAME'. TERM is ACTION@first (how often at the "
-            "player's first decisions), ACTION@all (how often anywhere), ACTION@INFOSET, or what solve --constrain "
-            "takes; or the target is cvar@LEVEL >= NUMBER, also with <=: the mean payoff in the worst share LEVEL of "
-            "all games.",
+            "player's first decisions), ACTION@all (how often anywhere), ACTION@INFOSET, or a term of solve "
+            "--constrain. A target may also be cvar@LEVEL >= NUMBER, or with <=: the mean payoff in the worst "
+            "fraction LEVEL of games.",
         ),
     ] = None
     max_loss: Annotated[
@@ -131,7 +131,7 @@ class _Search:
     time_limit: Annotated[
         float | None,
         typer.Option(
-            metavar="S", parser=seconds, help="Stop after S seconds, with the best run by then (pref-cfr only)."
+            metavar="S", parser=seconds, help="Stop after S seconds with the best run so far (pref-cfr only)."
         ),
     ] = None
 
@@ -248,13 +248,13 @@ def _check_method(method: str, tuning: dict[str, Any], curve: _Curve) -> None:
     """Reject search options without a search, and a curve with one."""
     given = [name for name, value in tuning.items() if value is not None]
     if given and method != _SEARCHES:
-        raise CommandLineError(f"{flag_of(given[0])} is for --method {_SEARCHES} alone; leave it out")
+        raise CommandLineError(f"{flag_of(given[0])} is for --method {_SEARCHES} only; leave it out")
     if curve.option and method == _SEARCHES:
         raise CommandLineError(f"{curve.option} does not go with --method {_SEARCHES}; leave --method out")
 
 
 def _note_time(method: str, loaded: "Game", game: str, target: str) -> None:
-    """Name a faster method if linear programs may take long."""
+    """Name a faster method if linear programs may take a long time."""
     from ..solvers.choice import prefers_loop
 
     if method != _SEARCHES and prefers_loop(loaded) and is_large(loaded):
@@ -263,10 +263,10 @@ def _note_time(method: str, loaded: "Game", game: str, target: str) -> None:
 
 
 def _standing(run: "CalibrationRun") -> str:
-    """Return what a run came to, in words."""
+    """Describe the result of a run."""
     betas, reached = several(short)(run.vulnerabilities), several(short)(run.reached)
     how = f"β = {betas}" if run.degree > 1.0 else "without a preference"
-    return f"{count(run.iterations)} iterations {how} come to {reached}, loss {short(run.loss)}"
+    return f"{count(run.iterations)} iterations {how} reach {reached}, loss {short(run.loss)}"
 
 
 def _check_curve(target: list[str], game: "Game", player: int, others: "Strategy | None") -> None:
@@ -312,8 +312,8 @@ def style_sheet(record: dict[str, Any]) -> Sheet:
     met = record["violation"] <= 0.0 if record["runs"] else record["feasible"]
     most = " at most" if record["runs"] else ""
     has_epsilon = record["epsilon"] is not None
-    what = "this strategy" if met else "the nearest strategy"
-    allowed = f"{most} of {setting(record['max_loss'])} allowed, of {what}"
+    what = "this strategy" if met else "the closest strategy"
+    allowed = f"{most} of {setting(record['max_loss'])} allowed, for {what}"
     return Sheet(
         [
             Row("game", record["game"]),
@@ -356,7 +356,7 @@ def _preference_rows(record: dict[str, Any]) -> list[Row]:
     rows = [
         Row("prefer", listed if chosen["prefer"] else "nothing: no preference is needed"),
         Row("vulnerability", _betas(record), several(str)),
-        Row("runs", len(record["runs"]), count, f" of {count(record['iterations'])} iterations together"),
+        Row("runs", len(record["runs"]), count, f" with {count(record['iterations'])} iterations in total"),
     ]
     if chosen["prefer"] and alone and all(re.fullmatch(r".+:[^:]+", text) for text in chosen["prefer"]):
         words = ["solve", record["game"], "--method", "pref-cfr"]
@@ -364,7 +364,7 @@ def _preference_rows(record: dict[str, Any]) -> list[Row]:
         words += ["--vulnerability", repr(chosen["vulnerabilities"][0]), "--base", chosen["base"]]
         words += ["--precision", chosen["precision"]] if chosen["precision"] != "double" else []
         words += ["--updates", chosen["updates"], "--tol", "0", "--max-iterations", str(chosen["iterations"])]
-        rows.append(Row("again_by", shlex.join(["treeplex", *words])))
+        rows.append(Row("repeat_with", shlex.join(["treeplex", *words])))
     return rows
 
 

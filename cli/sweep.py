@@ -72,7 +72,7 @@ def sweep(
         str,
         typer.Argument(
             metavar="FILE",
-            help="The settings (.toml): command = and its options, and the varied settings in [grid] or [[list]].",
+            help="The settings (.toml): the command, its options, and the varied settings in [grid] or [[list]].",
         ),
     ],
     out: Annotated[
@@ -91,7 +91,7 @@ def sweep(
 ) -> int:
     """Run a command for a grid or a list of settings, and store every result as it arrives.
 
-    Run the same command again to compute the missing settings after Ctrl-C, after a kill, or with additional settings.
+    Run the same command again to compute missing settings: after Ctrl-C, after a kill, or when you have added settings.
     Failed settings are stored with their messages, and the exit status is then 1.
     """
     check_files({"FILE": file}, plot=drawn.plot, json=json, html=drawn.html)

@@ -44,17 +44,21 @@ def tune(
         typer.Option(
             metavar="BOT",
             help="The bot to beat, as in treeplex match; several opponents play the same deals. By default the bot "
-            "itself as of the start of each round.",
+            "as it was at the start of each round.",
         ),
     ] = None,
-    rounds: Annotated[int, typer.Option(metavar="N", parser=_count, help="Rounds over all numbers.")] = 1,
-    steps: Annotated[int, typer.Option(metavar="N", parser=_count, help="Values tried per number and round.")] = 6,
+    rounds: Annotated[
+        int, typer.Option(metavar="N", parser=_count, help="Number of rounds over all numbers of the bot.")
+    ] = 1,
+    steps: Annotated[
+        int, typer.Option(metavar="N", parser=_count, help="How many values to try per number and round.")
+    ] = 6,
     matches: Annotated[
         int,
         typer.Option(
             metavar="N",
             parser=_matches,
-            help="Matches that evaluate a value; the best and the worst are dropped.",
+            help="How many matches evaluate a value; the best and the worst are dropped.",
         ),
     ] = 5,
     hands: Annotated[
@@ -81,8 +85,9 @@ def tune(
     """Tune a threshold automaton for no-limit hold'em by playing matches.
 
     Simulated annealing searches one number at a time, as in T. Chen's report (2020). At the end the tuned bot plays
-    deals that the search has not used, and the gain over the first bot is reported with its interval; nothing is
-    proven. After Ctrl-C the best bot so far is the result; after a second Ctrl-C, the bot before the round.
+    deals that the search has not used, and the gain over the original bot is reported with a confidence interval;
+    nothing is proven. After Ctrl-C the best bot so far is the result; after a second Ctrl-C, the bot from before the
+    round.
     """
     if out == STANDARD_OUTPUT or (out is not None and not out.lower().endswith(".toml")):
         raise CommandLineError(f"--out {out}: expected a file name that ends with .toml")

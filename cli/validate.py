@@ -30,7 +30,7 @@ def validate(
 ) -> int:
     """Solve a suite of problems exactly and iteratively, and compare the solutions.
 
-    The exit status is 1 if a row fails. After Ctrl-C the rows so far are written, and the suite has not passed.
+    The exit status is 1 if a row fails. After Ctrl-C the rows so far are written, and the suite counts as failed.
     """
     check_files({}, json=json, html=html, **checkpointing.files)
     with deferring_interrupts():

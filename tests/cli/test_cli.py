@@ -222,7 +222,7 @@ def test_info_has_the_sizes_of_a_large_game_by_its_formula(
     assert main(["info", spec]) == 0
     shown = capsys.readouterr().out
     assert f"{histories:,}, {leaves:,} of them leaves" in shown
-    assert "sizes are by formula" in shown
+    assert "the sizes come from a formula" in shown
 
 
 @pytest.mark.parametrize(

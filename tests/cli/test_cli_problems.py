@@ -137,7 +137,7 @@ def test_what_a_bound_is_worth(capsys: pytest.CaptureFixture[str]) -> None:
 def test_bounds_that_cannot_be_met_are_said(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = (*CONSTRAINED, "--constrain", "0/J_:b>=0.7", "--constrain", "0/J_:b<=1 as most")
     shown = printed(capsys, *arguments, "--sensitivity", "most=0:1")
-    assert "no strategy meets the constraints with a bound outside 0.7 to 1" in shown
+    assert "no strategy meets the constraints if the bound is outside 0.7 to 1" in shown
 
 
 def test_an_infeasible_problem_may_be_feasible_with_another_bound(capsys: pytest.CaptureFixture[str]) -> None:

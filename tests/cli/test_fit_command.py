@@ -147,7 +147,7 @@ def test_observations_that_exclude_each_other(tmp_path: Path, capsys: pytest.Cap
     assert json_of(capsys, "fit", *asked, "--penalty", "50")["penalty"] == 50.0
     assert main(["fit", *asked]) == 0
     shown = capsys.readouterr().out
-    assert "no opponent fits all of these games" in shown
+    assert "no opponent fits all observations" in shown
     assert "those that fit best" in shown
 
 
@@ -352,13 +352,13 @@ def test_lines_of_a_spot_are_counted_as_locks(tmp_path: Path, capsys: pytest.Cap
     capsys.readouterr()
     assert main(["fit", *asked]) == 0
     shown = capsys.readouterr().out
-    assert "of them, oop, on boards of the class unpaired, 1 of a suit" in shown
+    assert "played by them, oop, on boards of the class unpaired, 1 of a suit" in shown
     assert f"treeplex solve {path} --lock" in shown
     assert (record["interval"], record["bonferroni"], record["method"]) == ("clopper-pearson", True, None)
     assert "need --against NAME" in refusal(capsys, "fit", *asked[:-2])
     assert "has no player named 'then'" in refusal(capsys, "fit", *asked[:-1], "then")
     for option in (["--out", "x.npz"], ["--interval", "wilson"], ["--player", "us"], ["--max-iterations", "9"]):
-        assert f"{option[0]} is for strategies" in refusal(capsys, "fit", *asked, *option)
+        assert f"{option[0]} is not for" in refusal(capsys, "fit", *asked, *option)
 
 
 @pytest.mark.parametrize(

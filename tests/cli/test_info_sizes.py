@@ -57,7 +57,7 @@ def test_large_forms_are_sized_and_not_built(
     assert "budget" not in record
     assert main(["info", spec]) == 0
     shown = capsys.readouterr().out
-    assert "sizes are by formula; --infosets builds the game" in shown
+    assert "the sizes come from a formula; --infosets builds the game" in shown
     assert ("none: plans are flows" in shown) == (record["single_parent"] is False) == spec.startswith("transit")
 
 

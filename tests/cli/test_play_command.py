@@ -114,7 +114,7 @@ def test_a_strategy_file_plays(capsys):
         (["kuhn", *UNIFORM, "--games", "1", "--seed", "x"], "x, expected a whole number"),
         (["kuhn", *UNIFORM, "--games", "1", "--seed", "9007199254740993"], "whole number from 0 to 2^53"),
         (["kuhn", *UNIFORM, "--games", "1", "--observer", "2"], "2, expected 0 or 1"),
-        (["kuhn:players=3", *UNIFORM, "--games", "1"], "kuhn:players=3 has 3 players: play is for games of two"),
+        (["kuhn:players=3", *UNIFORM, "--games", "1"], "kuhn:players=3 has 3 players: play needs two players"),
         (["transit:width=2", *UNIFORM, "--games", "1"], "transit:width=2 has no histories, so it cannot be played"),
         (["kuhn", "--seat0", "unifrom", "--seat1", "nash", "--games", "1"], "unknown opponent 'unifrom' (did you mean"),
         (["kuhn", "--seat0", "no.npz", "--seat1", "nash", "--games", "1"], "no.npz: no such file"),

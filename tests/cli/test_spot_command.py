@@ -191,7 +191,7 @@ def test_people_see_the_rake_and_what_each_seat_could_gain(raked, capsys):
         "epsilon-nash on raked.toml",
         "rake 5% of a pot, at most 10 chips; 6.",
         "% of the pot; at most the tolerance of 0.1%",
-        ": what a best response would gain; NashConv 0.",
+        ": the gain of a best response; NashConv 0.",
         "; rake 7.",
     ):
         assert text in out
@@ -316,8 +316,8 @@ def test_a_sweep_takes_spots_and_tolerances_in_per_cent(tmp_path, capsys):
     ("arguments", "message"),
     [
         ("solve kuhn --tol 1%",
-         ("--tol 1%: per cent are of the pot of a spot, and GAME is kuhn; expected a number of at least 0, such as "
-         "1e-4")),
+         ("--tol 1%: a percentage refers to the pot of a spot, and GAME is kuhn; expected a number of at least 0, such "
+         "as 1e-4")),
         ("solve kuhn --hands AsKs", "--hands AsKs: expected a spot of hold'em (.toml), and GAME is kuhn"),
         ("solve toy.toml --tol -1%",
          "invalid value for '--tol': -1, expected a number of at least 0, such as 1e-4 (see treeplex solve --help)"),
@@ -343,7 +343,8 @@ def test_a_sweep_takes_spots_and_tolerances_in_per_cent(tmp_path, capsys):
          "--at: nash is not a solved spot, as treeplex solve SPOT --out writes them"),
         ("show nope.npz --at p", "--at: nope.npz: no such file"),
         ("info toy.toml --infosets",
-         "--infosets: toy.toml has one for each hand at 4 nodes; treeplex solve --hands shows the strategy of hands"),
+         ("--infosets: toy.toml has one infoset for each hand at 4 nodes; treeplex solve --hands shows the strategy of "
+          "hands")),
         ("info toy.tml", ("toy.tml: the suffix is '.tml' (did you mean .toml?); expected one of .efg, .graphml, .json, "
          ".npz, .toml")),
         ("info toy.toml:pot=3", "toy.toml: a game in a file takes no parameters, received pot=3"),
@@ -385,7 +386,7 @@ def test_a_locked_spot_says_what_the_lock_gains_and_risks(capsys):
     assert sum(record["multipliers"].values()) == pytest.approx(50.0, abs=1e-6)  # chips for each unit of folds
     assert main(["solve", "toy.toml", "--lock", LOCK, "--method", "highs"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert f"locks {LOCK} oop gains 5.0000 chips at least while ip keeps to them; 75.0000 without locks" in printed
+    assert f"locks {LOCK} oop gains 5.0000 chips at least while ip keeps to the locks; 75.0000 without locks" in printed
     assert "oop risks 25.0000 chips of that EV if ip does not, as a best response proves" in printed
 
 
@@ -503,9 +504,9 @@ def test_a_locked_spot_is_reported_though_its_value_without_locks_is_not_found(c
     assert record["ev"] == pytest.approx([80.0, 20.0], abs=1e-6)
     assert [record[name] for name in ("unlocked_ev", "lock_gain", "lock_risk")] == [None] * 3
     assert record["locks"] == [LOCK]
-    assert "could not determine what the locks are worth: nothing was found" in record["message"]
+    assert "could not determine the value of the locks: nothing was found" in record["message"]
     assert main(["solve", "toy.toml", "--lock", LOCK]) == 0
-    assert "violation 0 of a probability" in " ".join(capsys.readouterr().out.split())
+    assert "violation 0 at most, by which a probability misses a lock" in " ".join(capsys.readouterr().out.split())
 
 
 def test_locks_of_the_file_and_of_the_command_line_hold_together(capsys, tmp_path):

@@ -110,7 +110,7 @@ def test_evaluate_ranks_infosets_by_what_changing_them_alone_repairs(capsys, mon
     assert (record["repairs_elsewhere"], record["repairs_complete"]) == (found.elsewhere, True)
     assert main(["evaluate", "kuhn", "--strategy", "uniform", "--top", "1"]) == 0
     said = capsys.readouterr().out
-    assert "largest repairs; any other infoset at most 0." in said
+    assert "largest repairs; at most 0." in said
     assert said.endswith(
         "; loss against the others' strategies\n"
         "player  infoset        repair          loss  plays     now  repaired  better\n"
@@ -122,7 +122,7 @@ def test_evaluate_ranks_infosets_by_what_changing_them_alone_repairs(capsys, mon
     assert json_of(capsys, "evaluate", "kuhn", "--strategy", "uniform")["repairs_complete"] is False
     assert main(["evaluate", "kuhn", "--strategy", "uniform"]) == 0
     said = capsys.readouterr().out
-    assert "largest repairs found before the search reached its limit; any other infoset at most 0." in said
+    assert "largest repairs found before the search reached its limit; at most 0." in said
 
 
 def test_evaluate_finds_losses_of_one_strategy_against_an_equilibrium(capsys, tmp_path, kuhn):
@@ -198,7 +198,7 @@ def test_compare_says_when_a_difference_from_an_equilibrium_costs_nothing(capsys
     assert main(["compare", path, "nash", "--html", str(tmp_path / "page.html")]) == 0
     said = f"of them; A loses {worst['loss']:.10f} against B"
     assert said in capsys.readouterr().out
-    assert "What the differences cost" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "The cost of the differences" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_compare_of_half_a_profile_says_nothing_of_costs(capsys, tmp_path, kuhn):
@@ -277,7 +277,7 @@ def test_several_equilibria_and_rounded_ones_are_judged(capsys, tmp_path, kuhn):
     path.write_text("\n".join(lines) + "\n")
     assert main(["evaluate", "kuhn", "--strategy", str(path), "--json", "-"]) == 0
     shown = capsys.readouterr()
-    assert shown.err == f"note: {path} holds 2 equilibria; the first one is used. {path}:2 is the second\n"
+    assert shown.err == f"note: {path} contains 2 equilibria; the first one is used. {path}:2 is the second\n"
     assert json.loads(shown.out)["exploitability"] == exploitability(kuhn, first)
     record = json_of(capsys, "evaluate", "kuhn", "--strategy", f"{path}:2", "--tol", "1e-2")
     assert record["exploitability"] < 1e-3
@@ -304,6 +304,6 @@ def test_mistakes_are_said_in_one_line(capsys, solved, tmp_path, kuhn):
     assert "of another game" in refusal(capsys, "evaluate", "leduc", "--strategy", solved)
     assert "missing option '--strategy'" in refusal(capsys, "evaluate", "kuhn")
     twice = refusal(capsys, "evaluate", "kuhn", "--strategy", solved, "--strategy", table)
-    assert "another file holds a strategy of player 0 too" in twice
+    assert "another file contains a strategy of player 0 too" in twice
     assert "did you mean uniform?" in refusal(capsys, "evaluate", "kuhn", "--strategy", "unifrom")
     assert main(["show", table, "--game", "kuhn"]) == 0

@@ -180,7 +180,7 @@ def test_a_search_for_three_players_says_epsilon_and_keeps_to_the_time(capsys: p
     assert record["epsilon"] == max(record["regrets"])
     assert record["preference"].get("precision", "double") == "double"
     assert main(["style", "kuhn", "--target", "bet@first>=0.4", "--time-limit", "5"]) == 2
-    assert "--time-limit is for --method pref-cfr alone" in capsys.readouterr().err
+    assert "--time-limit is for --method pref-cfr only" in capsys.readouterr().err
 
 
 def test_terms_work_in_solve(capsys: pytest.CaptureFixture[str]) -> None:

@@ -253,7 +253,7 @@ def test_the_command(tmp_path, capsys):
         record["game_value"] - record["exploitability"], abs=0.01
     )
     assert main([*asked, "--degree", "5"]) == 0
-    assert "again by" in capsys.readouterr().out
+    assert "repeat with" in capsys.readouterr().out
     assert main([*asked[:-3], "0.01", "--method", "pref-cfr", "--max-iterations", "4000"]) == 1
     shown = capsys.readouterr().out
     assert "was not met within 0.01" in shown
@@ -272,9 +272,9 @@ def test_the_command(tmp_path, capsys):
     assert main([*asked, "--target", "bet@J_<=0.2"]) == 0
     shown = capsys.readouterr().out
     assert "bet@first>=0.7, bet@J_<=0.2 are met" in shown
-    assert "again by" not in shown
+    assert "repeat with" not in shown
     assert main([*asked[:-2], "--degree", "5"]) == 2
-    assert "--degree is for --method pref-cfr alone" in capsys.readouterr().err
+    assert "--degree is for --method pref-cfr only" in capsys.readouterr().err
 
 
 # Three players

@@ -127,7 +127,7 @@ MISTAKES = {
     "a misspelt bot": (["call", "flod", "--opponent", "call", "--hands", "4"], "unknown bot 'flod' (did you mean fold"),
     "explore": (
         ["call", "fold", "--opponent", "call", "--hands", "4", "--explore", "4"],
-        "--explore is for --learner explore-then-commit alone",
+        "--explore is for --learner explore-then-commit only",
     ),
     "against": (["call", "fold", "--against", "call", "--hands", "4"], "did you mean --opponent?"),
 }

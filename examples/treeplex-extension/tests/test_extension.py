@@ -82,7 +82,7 @@ def test_commands_list_them(capsys):
         assert found["package"] == "treeplex-extension"
         assert main([command]) == 0
         shown = capsys.readouterr()
-        assert "of the package treeplex-extension" in shown.out
+        assert "from the package treeplex-extension" in shown.out
         assert shown.err == ""
 
 
