@@ -1,16 +1,16 @@
-"""What a CFR+ iteration must touch, and how close the compiled loop comes to the time that this takes.
+"""The memory traffic of a CFR+ iteration, and how close the compiled loop comes to the time that it needs.
 
     python benchmarks/bound.py [GAME …]
 
-The first table says in how many pieces the loop keeps the payoffs: diagonal runs, tiles and blocks of several cells,
-which it finds by itself, and single cells.
+The first table counts the pieces in which the loop stores the payoffs: diagonal runs, tiles and blocks of several
+cells, which the loop detects itself, and single cells.
 
-What the second table has is counted on the state after 1,000 iterations, for both players: the loads at an address that
-an index gives (columns of the payoff without reach are skipped, as the loop skips them), and the bytes of the vectors
-that the passes over the treeplexes read and write. The time for each is measured in the same run, by loops that do
-nothing else: independent indexed loads from a vector as long as the game's, and a pass that reads two such vectors and
-writes one. The bound adds the two; arithmetic, divisions above all, and the payoffs' patterns, which stay in the
-first-level cache, are free.
+The second table counts, in the state after 1,000 iterations and for both players, the loads at indexed addresses
+(columns of the payoff without reach are skipped, as in the loop) and the bytes of the vectors that the passes over the
+treeplexes read and write. The cost of each is measured in the same run by loops that do nothing else: independent
+indexed loads from a vector as long as the game's, and a pass that reads two such vectors and writes one. The bound is
+the sum of the two costs. It does not include arithmetic, mainly divisions, or the payoffs' patterns, which stay in the
+first-level cache.
 """
 
 import sys
@@ -29,7 +29,7 @@ from treeplex.solvers.methods.rules import CFR_PLUS
 from treeplex.solvers.regret.kernel import Kernel, KernelState, kernel_of
 from treeplex.solvers.regret.layout import KernelLayout
 
-#: What the passes read and write of each position: regrets, behaviour, gradient twice, plan and its sums.
+#: The arrays that the passes read and write for each position: regrets, behaviour, gradient twice, plan and its sums.
 VECTOR_PASSES = 11
 BYTES = 8
 
@@ -37,7 +37,7 @@ GAMES = "leduc", "leduc:ranks=10", "liars_dice", "liars_dice:sides=6", "goofspie
 
 
 def touched(kernel: Kernel, state: KernelState) -> dict[str, int]:
-    """Return what one iteration touches, both players together."""
+    """Return the memory traffic of one iteration for both players together."""
     layout, plan = kernel.layout, state.arrays.plan
     cells, payoffs = layout.game.cells, layout.game.payoffs
     num_runs, num_columns = 0, 0
@@ -63,7 +63,7 @@ def touched(kernel: Kernel, state: KernelState) -> dict[str, int]:
 
 @numba.njit
 def _gather(values: Any, index: Any, repeats: Any) -> Any:
-    # Four sums, so that no addition waits for the one before.
+    # Four sums, so that no addition waits for the previous one.
     sums = np.zeros(4)
     for _ in range(repeats):
         for i in range(np.uint64(0), np.uint64(len(index)) - np.uint64(3), np.uint64(4)):
@@ -90,7 +90,7 @@ def _cpu(function: Any, *arguments: Any) -> float:
 
 
 def unit_costs(size: int) -> tuple[float, float]:
-    """Return nanoseconds of an indexed load from a vector of a length, and of a byte read or written in one."""
+    """Return the nanoseconds of an indexed load from a vector of a given length, and of accessing a byte of one."""
     rng = np.random.default_rng(0)
     values = rng.random(size)
     index = rng.integers(0, size, size=max(size, 4096)).astype(np.uint32)
@@ -102,7 +102,7 @@ def unit_costs(size: int) -> tuple[float, float]:
 
 
 def measured(game: str) -> tuple[dict[str, int], float]:
-    """Return what an iteration touches and the CPU microseconds that it takes."""
+    """Return the memory traffic of an iteration and the CPU microseconds that it takes."""
     run, _ = TREEPLEX.start(game)
     kernel = kernel_of(load_game(game).sequence_form)
     state = kernel.initial_state()
@@ -116,7 +116,7 @@ def measured(game: str) -> tuple[dict[str, int], float]:
 
 
 def pieces(layout: KernelLayout) -> dict[str, int]:
-    """Return how many pieces of each kind one player's payoffs are kept in, and the bytes of all of them."""
+    """Return the number of pieces of each kind in which one player's payoffs are stored, and their size in bytes."""
     game = layout.game
     kinds = {
         "runs": game.runs.cells[::2],
@@ -161,7 +161,7 @@ def main() -> None:
             f"{microseconds:.1f}",
             f"{microseconds / bound:.2f}",
         )
-        Console().print(f"{game}: {load:.2f} ns an indexed load, {1 / byte:.0f} GB/s of vectors")
+        Console().print(f"{game}: {load:.2f} ns per indexed load, {1 / byte:.0f} GB/s of vectors")
     Console(width=120).print(table)
 
 

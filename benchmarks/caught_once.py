@@ -1,9 +1,9 @@
-"""Patrols in which every meeting counts, beside those in which the first detection does, on grids of streets.
+"""Patrols in which every meeting counts, compared with patrols in which only the first detection counts, on grids.
 
     python benchmarks/caught_once.py                 up to 100 seconds each, eight games
     python benchmarks/caught_once.py --limit 600
 
-A grid lacks a fifth of its edges. Attackers enter on one side and go to three places; a meeting is worth −1 to them.
+The grid lacks a fifth of its edges. Attackers enter on one side and go to three places; a meeting costs them 1.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def streets(rows: int, columns: int, seed: int = 1) -> nx.Graph:
 
 
 def patrol(rows: int, columns: int, steps: int, units: int, detection: float) -> PatrolGame:
-    """Return the game of so many units on such a grid."""
+    """Return the game of a number of units on such a grid."""
     goals = {f"0.{columns - 1}": 1.0, f"{rows - 1}.{columns - 1}": 1.5, f"1.{columns // 2}": 0.7}
     return PatrolGame(
         streets(rows, columns),

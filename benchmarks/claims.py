@@ -1,9 +1,11 @@
-"""Make the page of all claims of all papers, ``docs/reference/papers.md``.
+"""Generate the page of all papers' claims, ``docs/reference/papers.md``.
 
     python benchmarks/claims.py                write the page
-    python benchmarks/claims.py FILE...        first take what reports of `treeplex reproduce NAME --json FILE` found
+    python benchmarks/claims.py FILE...        first store the claims in reports of `treeplex reproduce NAME --json
+        FILE`
 
-``papers.toml`` lists what the papers have, and ``papers.json`` keeps settings and claims of one report an experiment.
+``papers.toml`` lists the contents of the papers, and ``papers.json`` stores settings and claims of one report per
+experiment.
 """
 
 import json
@@ -17,7 +19,7 @@ from typing import Any
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
 CATALOGUE, STORED, PAGE = (REFERENCE / f"papers.{suffix}" for suffix in ("toml", "json", "md"))
 STATUSES = ("met", "not met", "refuted", "open")
-#: What is kept of a report.
+#: The entries of a report that are stored.
 KEPT = ("version", "settings", "rows_passed", "passed")
 HEAD = """\
 # The papers, claim by claim
@@ -47,13 +49,13 @@ def load() -> tuple[list[dict[str, Any]], dict[str, Any]]:
 
 
 def kept(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is kept of a report: what the paper claims, without measurements that it says nothing of."""
+    """Return the stored part of a report: the paper's claims, without measurements of other quantities."""
     claims = [claim for claim in report["paper"]["claims"] if claim["status"] != "no claim"]
     return {name: report[name] for name in KEPT} | {"claims": claims}
 
 
 def tally(claims: Iterable[Mapping[str, Any]]) -> str:
-    """Return how many claims have each status."""
+    """Return the number of claims with each status, in words."""
     counts = Counter(claim["status"] for claim in claims)
     return ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status]) or "no claim in the text"
 
@@ -89,7 +91,7 @@ def linked(path: str) -> str:
 
 
 def item_cells(stored: Mapping[str, Any]) -> Any:
-    """Return what makes the cells of an entry of the catalogue."""
+    """Return a function that makes the table cells of an entry of the catalogue."""
 
     def cells(item: Mapping[str, Any]) -> tuple[str, ...]:
         name = item.get("experiment")
@@ -109,7 +111,7 @@ def item_cells(stored: Mapping[str, Any]) -> Any:
 
 
 def claim_cells(claim: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the cells of a claim that an experiment judges."""
+    """Return the table cells of a claim that an experiment judges."""
     test = claim["counterexample"].removeprefix("tests/")
     why = "; ".join(filter(None, (claim["reason"], test and f"`{test}`")))
     status = f"**{claim['status']}**: {why}" if why else f"**{claim['status']}**"
@@ -117,7 +119,7 @@ def claim_cells(claim: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def number(value: Any) -> str:
-    """Return a value with four digits."""
+    """Format a value with four digits."""
     return "–" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
@@ -131,13 +133,13 @@ def size(report: Mapping[str, Any]) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table of Markdown."""
+    """Return a Markdown table."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines) + "\n"
 
 
 def main(files: Sequence[str]) -> None:
-    """Take reports, and write the page."""
+    """Store the claims of reports, and write the page."""
     papers, stored = load()
     for file in files:
         report = json.loads(Path(file).read_text(encoding="utf-8"))

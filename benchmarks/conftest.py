@@ -1,4 +1,4 @@
-"""Benchmarks run on one core, and import each other's files from this folder."""
+"""Settings of the benchmarks, which run on one core and import each other's files from this folder."""
 
 import os
 import sys

@@ -1,16 +1,16 @@
-"""Constrained CFR beside the linear program: the transit game under a bound on the risk, on one core.
+"""Constrained CFR compared with the linear program: the transit game with a bound on the risk, on one core.
 
-    python benchmarks/constrained.py                       widths 6, 8 and 10 by both, some minutes
-    python benchmarks/constrained.py --widths 6            others
-    python benchmarks/constrained.py --large               widths 20 and 40 by constrained CFR alone, too
-    python benchmarks/constrained.py --constraints         what constraints add to an iteration, too
+    python benchmarks/constrained.py                       widths 6, 8 and 10 with both, in a few minutes
+    python benchmarks/constrained.py --widths 6            other widths
+    python benchmarks/constrained.py --large               also widths 20 and 40 with constrained CFR only
+    python benchmarks/constrained.py --constraints         also the cost of constraints in an iteration
     python benchmarks/constrained.py --json FILE
 
-A time is the CPU time of the process around the whole of ``solve``: iterations, checks, and the certificate of what is
-returned, which both methods have. What only depends on the game and the problem is not counted on either side: the game
-is built before, and the layout of the compiled loop, and of the linear program's time ``build_seconds`` is taken off,
-in which it is written down and loaded. Looking for actions that constraints exclude is counted. Constrained CFR takes
-turns at its tolerances, and a time is the least of three; the linear program is solved once.
+A time is the CPU time of the process for the whole of ``solve``: iterations, checks, and the certificate of the result,
+for both methods. Work that depends only on the game and the problem is not counted for either method: the game and the
+layout of the compiled loop are built before, and ``build_seconds``, in which the linear program is written and loaded,
+is subtracted from its time. Finding actions that constraints exclude is counted. Constrained CFR solves to each
+tolerance in turn, and its time is the smallest of three; the linear program is solved once.
 """
 
 import argparse
@@ -51,7 +51,7 @@ ENTRIES = (3, 5)
 ROUNDS = 40
 ROUND_SECONDS = 0.05  # a call itself takes 0.1 ms
 WARM_UP = 200
-#: So small that multipliers leave play as it is: the loops that are compared have the same plans to go through.
+#: So small that multipliers do not affect play, and the compared loops work on the same plans.
 STEP = 1e-12
 
 
@@ -61,7 +61,7 @@ def under_risk(game: Game) -> ConstrainedNash:
 
 
 def ready() -> None:
-    """Compile the loop, and give HiGHS, whose threads are the process's, a single one."""
+    """Compile the loop, and restrict HiGHS, whose threads belong to the process, to one thread."""
     solver = highspy.Highs()
     solver.silent()
     solver.setOptionValue("threads", 1)
@@ -71,7 +71,7 @@ def ready() -> None:
 
 
 def timed(problem: ConstrainedNash, method: str, tolerance: float | None = None) -> dict[str, Any]:
-    """Solve a problem; return the CPU seconds, building of linear programs not counted, and what was found."""
+    """Solve a problem; return the CPU seconds without building linear programs, and the results."""
     started = time.process_time()
     solution = solve(problem, method, tol=tolerance)
     seconds = time.process_time() - started
@@ -87,12 +87,12 @@ def timed(problem: ConstrainedNash, method: str, tolerance: float | None = None)
 
 
 def pairs_of(game: Game) -> int:
-    """Return how many state-action pairs both players have."""
+    """Return the number of state-action pairs of both players."""
     return sum(treeplex.num_sequences - 1 for treeplex in game.sequence_form.treeplexes)
 
 
 def to_tolerances(width: int) -> dict[str, Any]:
-    """Return what the linear program and constrained CFR take on the transit game of a width."""
+    """Measure the linear program and constrained CFR on the transit game of a given width."""
     game = load_game(f"transit:width={width}")
     problem = under_risk(game)
     kernel_for(CCFR(), game.sequence_form, min(TOLERANCES))
@@ -108,7 +108,7 @@ def to_tolerances(width: int) -> dict[str, Any]:
 
 
 def alone(width: int) -> dict[str, Any]:
-    """Return what building and solving the transit game of a width takes in this process, which did nothing else."""
+    """Measure building and solving the transit game of a given width in this process, which has done nothing else."""
     ready()
     before = psutil.Process().memory_info().rss
     started = time.process_time()
@@ -133,7 +133,7 @@ def alone(width: int) -> dict[str, Any]:
 
 
 def in_a_process_of_its_own(width: int) -> dict[str, Any]:
-    """Return what :func:`alone` does, so that its peak is its own."""
+    """Return the result of :func:`alone` in a new process, so that its peak memory is its own."""
     command = [sys.executable, __file__, "--alone", str(width)]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     if answer.returncode:
@@ -143,7 +143,7 @@ def in_a_process_of_its_own(width: int) -> dict[str, Any]:
 
 
 def random_rows(game: Game, count: int) -> list[LinearConstraint]:
-    """Return sparse constraints on random sequences of both players, which every plan that reaches them violates."""
+    """Return sparse constraints on random sequences of both players that every plan reaching them violates."""
     rng = np.random.default_rng(0)
     rows = []
     for number in range(count):
@@ -158,7 +158,7 @@ def random_rows(game: Game, count: int) -> list[LinearConstraint]:
 
 @numba.njit
 def _read(positions: Any, coefficients: Any, plan: Any, repeats: Any) -> Any:
-    # Four sums, so that no addition waits for the one before.
+    # Four sums, so that no addition waits for the previous one.
     sums = np.zeros(4)
     for _ in range(repeats):
         for i in range(np.uint64(0), np.uint64(len(positions)) - np.uint64(3), np.uint64(4)):
@@ -168,7 +168,7 @@ def _read(positions: Any, coefficients: Any, plan: Any, repeats: Any) -> Any:
 
 
 def reading(constraints: KernelConstraints, state: KernelState) -> float:
-    """Return CPU microseconds to read all entries twice, for gradients and for violations, and nothing else."""
+    """Return the CPU microseconds of reading all entries twice, for gradients and for violations, and nothing else."""
     entries = constraints.arrays.positions, constraints.arrays.coefficients
     repeats = max(1, int(2e6 / max(1, len(entries[0]))))
     _read(*entries, state.arrays.plan, 1)
@@ -181,9 +181,9 @@ def reading(constraints: KernelConstraints, state: KernelState) -> float:
 
 
 def iteration_times(spec: str) -> dict[str, float]:
-    """Return CPU microseconds of an iteration without constraints, with one and with many: the least, in turn.
+    """Return the CPU microseconds of an iteration without constraints, with one, and with many: the smallest, in turn.
 
-    And how many times as long it takes with them: the median over rounds.
+    The result also contains the ratios to the time without constraints: the median over rounds.
     """
     game = load_game(spec)
     kernel = kernel_for(CCFR(), game.sequence_form, min(TOLERANCES))
@@ -192,7 +192,7 @@ def iteration_times(spec: str) -> dict[str, float]:
     for name, count in (("one", 1), ("many", ROWS)):
         rows = KernelConstraints.of(ConstrainedNash(game, random_rows(game, count)).canonical, kernel.layout)
         ways[name] = replace(rows, dual=DualRule(step=STEP))
-    # One run that all go on with in turn: at other addresses the same loop takes up to a tenth longer or shorter.
+    # All loops continue one run in turn, because at other addresses the same loop can take a tenth longer or shorter.
     begun = kernel.initial_state()
     states = {
         name: KernelState(begun.arrays, begun.multipliers if rows is None else rows.initial_multipliers())
@@ -210,7 +210,7 @@ def iteration_times(spec: str) -> dict[str, float]:
         seconds(name, WARM_UP)
     iterations = max(10, int(ROUND_SECONDS * WARM_UP / seconds("none", WARM_UP)))
     rounds = np.array([[seconds(name, iterations) / iterations * 1e6 for name in ways] for _ in range(ROUNDS)])
-    ratios = np.median(rounds / rounds[:, :1], axis=0)  # within a round: what else the machine does comes and goes
+    ratios = np.median(rounds / rounds[:, :1], axis=0)  # within a round, because the load of the machine varies
     many = ways["many"]
     assert many is not None
     priced = states["many"].multipliers.values
@@ -302,9 +302,13 @@ def print_iterations(console: Console) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--widths", type=int, nargs="*", default=WIDTHS, help="of the transit game, by both methods")
-    parser.add_argument("--large", type=int, nargs="*", help="widths by constrained CFR alone, by default 20 and 40")
-    parser.add_argument("--constraints", action="store_true", help="what constraints add to an iteration, too")
+    parser.add_argument(
+        "--widths", type=int, nargs="*", default=WIDTHS, help="widths of the transit game for both methods"
+    )
+    parser.add_argument("--large", type=int, nargs="*", help="widths for constrained CFR only, by default 20 and 40")
+    parser.add_argument(
+        "--constraints", action="store_true", help="also measure the cost of constraints in an iteration"
+    )
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     parser.add_argument("--alone", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()

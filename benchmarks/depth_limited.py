@@ -1,13 +1,13 @@
-"""Depth-limited responses, on one core: the exact table, decisions of an agent, and what a decision costs by depth.
+"""Depth-limited responses on one core: the exact table, an agent's decisions, and the cost of a decision by depth.
 
-    python benchmarks/depth_limited.py              all of it, in half a minute
+    python benchmarks/depth_limited.py              all parts, in half a minute
     python benchmarks/depth_limited.py --json FILE
 
-The exact table is table 1's row of Leduc poker. An agent's first decision is timed by itself: the linear programs of
-later decisions start from the basis before. The time is that of a step's program and its answer, to the default
-tolerance of a thousandth of the range of payoffs. With the full gadget a decision looks at the public states on its
-path and at those that its lookahead sees from each of them. Their number grows linearly along the path, so all
-decisions of a path together look at a number that grows quadratically.
+The exact table is the row of Leduc poker in table 1. An agent's first decision is timed separately, because the linear
+programs of later decisions start from the previous basis. A time includes a step's program and its solution, to the
+default tolerance of a thousandth of the range of payoffs. With the full gadget, a decision considers the public states
+on its path and those within its lookahead from each of them. Their number grows linearly along the path, so the total
+over all decisions of a path grows quadratically.
 """
 
 import argparse
@@ -32,14 +32,14 @@ DEEP = "repeated_rps:rounds=4"
 
 
 def exact_table() -> dict[str, float]:
-    """Return the seconds of each cell of the row, the least of several runs, and of the whole row with the game."""
+    """Return the seconds of each cell (the smallest of several runs), and of the whole row including the game."""
     runs = [reproduce(CDRNRTable1(("Leduc",))) for _ in range(REPEATS)]
     cells = {row.method: min(run.rows[place].seconds for run in runs) for place, row in enumerate(runs[0].rows)}
     return cells | {"all": min(run.seconds for run in runs)}
 
 
 def decisions(spec: str, method: str, lookahead: int, along: Any) -> dict[str, Any]:
-    """Return the milliseconds of an agent's decisions; the middle one of several agents."""
+    """Return the milliseconds of an agent's decisions: the median over several agents."""
     game = load_game(spec)
     model = Strategy.uniform(game, 1)
     cold, warm, largest = [], [], []
@@ -50,7 +50,7 @@ def decisions(spec: str, method: str, lookahead: int, along: Any) -> dict[str, A
         later = [one.seconds for one in agent.decisions[1:] if one.iterations]
         warm.append(statistics.median(later) if later else 0.0)
         largest.append(max(later, default=0.0))
-    # The first agent compiles, or lays the game out.
+    # The first agent compiles the loop, or builds the layout of the game.
     milliseconds = [1e3 * statistics.median(times[1:]) for times in (cold, warm, largest)]
     return {
         "game": spec,
@@ -66,7 +66,7 @@ def decisions(spec: str, method: str, lookahead: int, along: Any) -> dict[str, A
 
 
 def looked_at(spec: str, lookahead: int, gadget: str) -> list[int]:
-    """Return how many public states each decision of the longest path looks at with a gadget that is full or not."""
+    """Return how many public states each decision of the longest path considers, with or without a full gadget."""
     game = load_game(spec)
     public = game.public_tree
     steps = CDRNR(game, Strategy.uniform(game, 1), p=0.5, lookahead=lookahead, along="path").steps
@@ -84,7 +84,7 @@ def looked_at(spec: str, lookahead: int, gadget: str) -> list[int]:
 
 
 def main() -> None:
-    """Measure, and print or write."""
+    """Measure, and print or write the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", nargs="+", default=GAMES)
     parser.add_argument("--json", type=Path)
@@ -109,7 +109,7 @@ def main() -> None:
         for gadget in ("full", "reach-resolving") for lookahead in (1, 3)
     }  # fmt: skip
     for name, counts in sizes.items():
-        console.print(f"{name}: public states looked at by decision {counts}, in all {np.cumsum(counts).tolist()}")
+        console.print(f"{name}: public states considered by decision {counts}, cumulative {np.cumsum(counts).tolist()}")
     if arguments.json:
         record = {"exact": cells, "decisions": rows, "looked_at": sizes, "seconds": time.perf_counter() - begun}
         arguments.json.write_text(json.dumps(record, indent=2) + "\n")

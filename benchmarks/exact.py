@@ -1,8 +1,8 @@
-"""Exact answers by the method ``exact`` and by HiGHS, in turns, in CPU time: ``python benchmarks/exact.py``.
+"""Exact solutions by the method ``exact`` and by HiGHS, in turn, in CPU time: ``python benchmarks/exact.py``.
 
-Each time is that of a whole solve: building of the program, presolve and certificate included, compilation and building
-of the game not. Each solve is the first of its game, or with ``--again`` a later one, which finds what is kept with a
-game: the layout of the loop, and the levels of its polytopes.
+Each time is that of a whole solve, including building the program, presolve and the certificate, but not compilation
+and building the game. Each solve is the first one of its game or, with ``--again``, a later one, which reuses data
+stored with the game: the layout of the loop, and the levels of its polytopes.
 """
 
 import argparse
@@ -26,24 +26,24 @@ from treeplex.validation import find_suite
 
 GAMES = ("leduc", "liars_dice", "liars_dice:sides=5", "leduc:ranks=6", "goofspiel:cards=5")
 LARGE = ("goofspiel:cards=6", "leduc:ranks=10", "liars_dice:sides=6")
-#: Flows under a limit of their risk.
+#: Flows with a bound on their risk.
 LIMITED = ("transit:width=4", "transit:width=6", "transit:width=8")
 #: Seconds after which a solve counts as one that never ends.
 LIMIT = 60.0
-#: HiGHS's algorithms, of which the best one counts.
+#: HiGHS's algorithms; the fastest one counts.
 ALGORITHMS = ("simplex", "ipm", "ipm-crossover")
 
 
 def timed(call: Callable[[], Solution]) -> tuple[float, Solution]:
-    """Return CPU seconds and what a call returns."""
-    gc.collect()  # of what was solved before
+    """Return the CPU seconds and the result of a call."""
+    gc.collect()  # the garbage of earlier solves
     begun = time.process_time()
     found = call()
     return time.process_time() - begun, found
 
 
 def problem_of(load: Callable[[str], Any], game: str, response: bool) -> SaddleProblem:
-    """Return an equilibrium, or a response to uniform play that may lose: a fresh one, so that nothing is kept."""
+    """Return a new problem, so that nothing is reused: an equilibrium, or a restricted response to uniform play."""
     loaded = load(game)
     if "risk" in loaded.functionals:
         return ConstrainedNash(loaded, [functional_bound(loaded.functionals["risk"], at_most=0.1, name="risk")])
@@ -53,7 +53,7 @@ def problem_of(load: Callable[[str], Any], game: str, response: bool) -> SaddleP
 
 
 def questions(suite: str) -> dict[str, Callable[[], SaddleProblem]]:
-    """Return what a suite asks and `exact` answers, by game and problem."""
+    """Return the questions of a suite that `exact` can answer, by game and problem."""
     found: dict[str, Callable[[], SaddleProblem]] = {}
     for case in find_suite(suite).cases:
         name = f"{case.game} {'' if case.asked == 'nash' else case.asked}".strip()
@@ -68,7 +68,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--games", nargs="*", default=GAMES)
-    parser.add_argument("--large", action="store_true", help=f"{', '.join(LARGE)} too: minutes")
+    parser.add_argument("--large", action="store_true", help=f"{', '.join(LARGE)} too, in minutes")
     parser.add_argument("--responses", action="store_true", help="restricted Nash responses instead of equilibria")
     parser.add_argument("--limits", action="store_true", help=f"instead {', '.join(LIMITED)} under a limit")
     parser.add_argument("--suite", help="instead all that a suite of `treeplex validate` asks and `exact` answers")

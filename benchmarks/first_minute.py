@@ -1,14 +1,14 @@
-"""What a first answer takes: processor time of whole commands, before and after anything has been compiled.
+"""The processor time of whole commands, before and after anything has been compiled: the time to a first answer.
 
-    python benchmarks/first_minute.py                         a table: with an empty cache, and with a full one
-    python benchmarks/first_minute.py --against CHECKOUT      the same of another checkout, in turn, and the ratios
+    python benchmarks/first_minute.py                         a table with an empty cache and with a full one
+    python benchmarks/first_minute.py --against CHECKOUT      the same for another checkout, in turn, and the ratios
     python benchmarks/first_minute.py --only river --only lock --runs 3
-    python benchmarks/first_minute.py --json FILE             write the numbers too
+    python benchmarks/first_minute.py --json FILE             also write the numbers
     python benchmarks/first_minute.py --plot PICTURE FILE     draw the numbers that a run with --against has written
     python benchmarks/first_minute.py --imports               the ten modules whose import takes longest
 
-Each command runs in a process of its own, several times with a cache that is empty, and as often with the one that the
-first run has filled. Given is the least user and system time, in seconds; the clock does not count.
+Each command runs in its own process, several times with an empty cache, and as often with the cache that the first run
+has filled. The result is the smallest user plus system time in seconds, not the wall-clock time.
 """
 
 import argparse
@@ -63,7 +63,7 @@ NAMES = {
     "warmup": "warmup",
 }
 CODE, COMMAND = ["-c"], ["-m", "treeplex"]
-#: The arguments of Python, by what is measured. Only the first word of a name tells it apart on the command line.
+#: The arguments of Python, by the measured command. On the command line, the first word of a name identifies it.
 COMMANDS = {
     "import": [*CODE, "from treeplex import Nash, load_game, solve"],
     "help": [*COMMAND, "--help"],
@@ -84,7 +84,7 @@ COMMANDS = {
 
 
 class Checkout:
-    """A checkout whose commands are measured, in a folder of its own."""
+    """A checkout whose commands are measured, in its own folder."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         self.folder = folder
@@ -108,7 +108,7 @@ class Checkout:
         self._run([*played, "--out", "games.jsonl"])
 
     def _run(self, arguments: list[str], cache: str = "") -> float:
-        """Return what a process takes, in seconds of user and system time."""
+        """Return the seconds of user and system time that a process takes."""
         variables = {"PYTHONPATH": str(self.folder), "NUMBA_CACHE_DIR": cache or str(self.folder / "cache")}
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         ran = subprocess.run(
@@ -125,15 +125,15 @@ class Checkout:
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     def measure(self, name: str) -> tuple[float, float]:
-        """Return what a command takes with an empty cache, and once more."""
+        """Return the seconds of a command with an empty cache, and of the same command again."""
         with tempfile.TemporaryDirectory() as cache:
             return self._run(COMMANDS[name], cache), self._run(COMMANDS[name], cache)
 
 
 def draw(found: dict[str, list[list[float]]], path: Path) -> None:
-    """Draw what commands took with an empty cache, and what of it they take with a full one, before and now.
+    """Draw the times of commands with an empty cache, and the part that remains with a full one, before and now.
 
-    ``warmup`` is left out: it takes much longer, and is not for the first minute.
+    ``warmup`` is omitted, because it takes much longer and is not part of the first minute.
     """
     from treeplex.seqform.interchange.pictures import COLOURS, legend_below, panels, write_picture
 
@@ -158,7 +158,7 @@ def draw(found: dict[str, list[list[float]]], path: Path) -> None:
 
 
 def slowest_imports(count: int = 10) -> list[tuple[float, str]]:
-    """Return the modules whose own import takes longest, in milliseconds of the clock."""
+    """Return the modules whose own import takes longest, in milliseconds of wall-clock time."""
     ran = subprocess.run(
         [sys.executable, "-P", "-X", "importtime", *COMMANDS["import"]], capture_output=True, text=True, check=True
     )
@@ -171,9 +171,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="measure another checkout too, in turn")
     parser.add_argument("--only", action="append", choices=COMMANDS, help="measure this command; may be repeated")
-    parser.add_argument("--runs", type=int, default=3, help="how often each runs; the least counts (default: 3)")
+    parser.add_argument(
+        "--runs", type=int, default=3, help="number of runs of each command; the smallest time counts (default: 3)"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to FILE")
-    parser.add_argument("--plot", type=Path, nargs=2, metavar=("PICTURE", "FILE"), help="draw what FILE has, and stop")
+    parser.add_argument(
+        "--plot", type=Path, nargs=2, metavar=("PICTURE", "FILE"), help="draw the data of FILE, and stop"
+    )
     parser.add_argument("--imports", action="store_true", help="print the ten slowest imports, and stop")
     options = parser.parse_args()
     if options.imports:

@@ -1,10 +1,10 @@
-"""How fast hold'em spots are solved: time an iteration, time to shares of the pot, by threads, and memory.
+"""The speed of solving hold'em spots: time per iteration, time to fractions of the pot, by threads, and memory.
 
     python benchmarks/holdem.py [SPOTS] [--quick] [--half]
 
-Prints tables in Markdown: medians of five, on one thread and on two. SPOTS are letters, by default ``abcf``: a and b
-are rivers, between two ranges and between all hands; c is a turn; f a flop with one size a street. In single precision,
-or with ``--half`` in 16 bits.
+The program prints Markdown tables: medians of five, with one thread and with two. SPOTS are letters, by default
+``abcf``: a and b are rivers, between two ranges and between all hands; c is a turn; f is a flop with one bet size per
+street. Numbers are in single precision, or in 16 bits with ``--half``.
 """
 
 import resource
@@ -31,20 +31,20 @@ SPOTS = {
     "c": ("Td9d6hQc", RANGES, Betting("60%, e, a", "2.5x", {"river": "50%"})),
     "f": ("Td9d6h", RANGES, Betting("50%", {})),
 }
-#: Per cent of the pot, by spot.
+#: Goals in per cent of the pot, by spot.
 SHARES = {"a": (0.5, 0.1, 0.01), "b": (0.5, 0.1, 0.01), "c": (0.5, 0.1, 0.01), "f": (0.5, 0.1)}
-#: Iterations that are timed together.
+#: The number of iterations that are timed together.
 TIMED = {"a": 400, "b": 100, "c": 40, "f": 2}
 
 
 def spot_named(name: str) -> HoldemSpot:
-    """Return one of the spots."""
+    """Return the spot with a letter."""
     board, ranges, betting = SPOTS[name]
     return HoldemSpot(board, list(ranges), 200, 900, betting)
 
 
 def milliseconds(kernel: PublicKernel, count: int) -> float:
-    """Return what an iteration takes, the median of five runs."""
+    """Return the milliseconds of an iteration, the median of five runs."""
     rule, state = DCFR().local_rule, kernel.initial_state()
     kernel.run(state, rule, count)
     times = []
@@ -56,7 +56,7 @@ def milliseconds(kernel: PublicKernel, count: int) -> float:
 
 
 def until(kernel: PublicKernel, goal: float, step: float = 1.03) -> tuple[int, float]:
-    """Return how many iterations it takes until the averages are within a goal, and the seconds of these alone."""
+    """Return the number of iterations until the averages reach a goal, and the seconds of these iterations only."""
     rule, state = DCFR().local_rule, kernel.initial_state()
     done, seconds = 0, 0.0
     while True:
@@ -72,7 +72,7 @@ def until(kernel: PublicKernel, goal: float, step: float = 1.03) -> tuple[int, f
 def main(names: str, quick: bool, number: Any) -> None:
     """Print the tables."""
     warm(number, False)
-    print("| spot | decision nodes | hands | state | ms an iteration | on two threads |")
+    print("| spot | decision nodes | hands | state | ms per iteration | on two threads |")
     print("|---|---|---|---|---|---|")
     solved = []
     for name in names:

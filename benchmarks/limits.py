@@ -1,9 +1,10 @@
-"""How long commands go on after their time limit and after Ctrl-C, and what they take beyond their memory.
+"""How late commands end after their time limit and after Ctrl-C, and how far they exceed their memory limit.
 
     python benchmarks/limits.py [TRIES]
 
-Prints a table in Markdown, the worst of so many tries each, 20 by default. A try is a process of its own, in which all
-modules are loaded; the time to its end counts, with whatever it writes. Random moments are drawn from a fixed seed.
+The program prints a Markdown table: the worst of a number of tries, by default 20. Each try is a new process in which
+all modules are loaded. The time until the process has ended counts, including writing. Random moments are drawn with a
+fixed seed.
 """
 
 import os
@@ -19,9 +20,9 @@ import psutil
 from treeplex.cli import limits as cli_limits
 from treeplex.cli import main
 
-#: Seconds of time limits, and within which Ctrl-C comes.
+#: Seconds of the time limits, and the range of the moment of Ctrl-C.
 LIMITS = (1.0,)
-#: Commands by what they do for most of their time.
+#: Commands by the work that takes most of their time.
 PHASES = {
     "building a game": "goofspiel:cards=6",
     "simplex": "leduc:ranks=5 --method highs-simplex",
@@ -36,7 +37,7 @@ PHASES = {
     "iterating": "leduc --method cfr --tol 0",
     "sampling": "leduc --method es-mccfr --tol 0",
 }
-#: Commands that take more than the memory that they are allowed, 300 MB.
+#: Commands that need more than the allowed memory of 300 MB.
 GREEDY = {
     "interior point": "leduc:ranks=18 --method highs-ipm-crossover",
     "through cvxpy": "leduc:ranks=16 --method cvxpy",
@@ -45,7 +46,7 @@ MEMORY = 300_000_000
 
 
 def ended(arguments, interrupt_after=None, limit=None):
-    """Run a command; return for how many seconds, since when it was to end, its status, and what it took at most."""
+    """Run a command; return the seconds by which it ended late, its exit status, and its peak memory."""
     with TemporaryDirectory() as folder:
         written = Path(folder) / "found.json"
         options = [] if limit is None else ["--time-limit", str(limit)]
@@ -67,7 +68,7 @@ def ended(arguments, interrupt_after=None, limit=None):
 
 
 def warm():
-    """Load what any of the commands loads, so that tries are alike."""
+    """Load the modules that any of the commands loads, so that all tries are alike."""
     for method in ("highs", "cvxpy", "rational", "cfr", "es-mccfr"):
         main(["solve", "leduc:ranks=2", "--method", method, "--max-iterations", "9", "--json", os.devnull])
 
@@ -95,7 +96,7 @@ def run(tries):
 
 
 def _cell(found):
-    """Return the worst of some tries; those that had ended before are said to have."""
+    """Return the worst of some tries, and the number of tries that had ended before."""
     late = [each[0] for each in found if each[0] > 0.0]
     early = len(found) - len(late)
     return (f"{max(late):.2f} s" if late else "") + (f" ({early} had ended)" if early else "")

@@ -1,11 +1,11 @@
-"""Game × method × tolerance: iterations and seconds of processor time to exploitabilities, one core, one run.
+"""Iterations and CPU seconds to exploitabilities, by game, method and tolerance; one run on one core.
 
-    python benchmarks/methods.py                       ten games, eleven methods, some minutes
+    python benchmarks/methods.py                       ten games, eleven methods, in a few minutes
     python benchmarks/methods.py --seconds 10          more time for each solve
     python benchmarks/methods.py --json FILE --plot FILE.svg
 
-Each solve runs to the least tolerance; its history says when the others were met. Seconds do not carry over to other
-machines, and little within one that does something else besides; iterations do.
+Each solve runs to the smallest tolerance; its history shows when the other tolerances were met. Seconds do not carry
+over to other machines, or to a machine that also does other work; iterations do.
 """
 
 import argparse
@@ -49,10 +49,10 @@ TOLERANCES = (1e-3, 1e-6, 1e-9)
 
 
 def run(game: Any, method: str, seconds: float) -> dict[str, Any]:
-    """Solve until the least tolerance or so many seconds of processor time; say when each tolerance was met."""
+    """Solve to the smallest tolerance or up to a CPU time; return when each tolerance was met."""
     wall, begun = time.perf_counter(), time.process_time()
     solution = solve(Nash(game), method, tol=TOLERANCES[-1], callback=lambda _: time.process_time() - begun > seconds)
-    # The history tells the time by the clock on the wall, of which other processes took their share.
+    # The history has wall-clock times, which include the time of other processes.
     share = (time.process_time() - begun) / (time.perf_counter() - wall)
     history = solution.history
     met: dict[str, Any] = {}
@@ -68,7 +68,7 @@ def run(game: Any, method: str, seconds: float) -> dict[str, Any]:
 
 
 def table(rows: list[dict[str, Any]], tolerance: str, what: str) -> str:
-    """Return a table of one tolerance: games by methods, the least of each row in bold."""
+    """Return a table for one tolerance: games by methods, with the smallest number of each row in bold."""
     lines = [f"| game | {' | '.join(f'`{name}`' for name in METHODS)} |", f"|---|{'---:|' * len(METHODS)}"]
     for row in rows:
         found = [each["met"][tolerance] for each in row["solves"]]
@@ -83,12 +83,12 @@ def table(rows: list[dict[str, Any]], tolerance: str, what: str) -> str:
 
 
 def draw(rows: list[dict[str, Any]]) -> Any:
-    """Draw how exploitability falls with iterations, a pane a game."""
+    """Draw exploitability against iterations, one panel per game."""
     figure, axes = panels(2, 5, (15.0, 6.5), sharey=True)
     for pane, row in zip(axes.flat, rows, strict=False):
         for each in row["solves"]:
             iterations, error = np.array(each["iterations"]), np.maximum(each["exploitability"], 1e-13)
-            # Dots that are a fifth apart are enough, and the last one.
+            # Show only dots that are a fifth apart, and the last one.
             _, kept = np.unique(np.append(np.log(iterations[:-1]) // 0.2, np.inf), return_index=True)
             METHODS[each["method"]].plot(pane, iterations[kept], error[kept], linewidth=1.2, label=each["method"])
         pane.set(xscale="log", yscale="log", ylim=(1e-10, None), title=row["game"])
@@ -103,13 +103,13 @@ def draw(rows: list[dict[str, Any]]) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=4.0, help="of processor time for each solve")
+    parser.add_argument("--seconds", type=float, default=4.0, help="CPU seconds for each solve")
     parser.add_argument("--games", nargs="*", default=GAMES)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--plot", type=Path)
     arguments = parser.parse_args()
     for method in METHODS:
-        solve(Nash(load_game("kuhn")), method, max_iterations=50)  # compiled before anything is measured
+        solve(Nash(load_game("kuhn")), method, max_iterations=50)  # compile before measuring
     rows = []
     for name in arguments.games:
         game = load_game(name)

@@ -1,8 +1,8 @@
-"""Counterfactual regret minimisation in plain numpy and scipy: the yardstick of the compiled kernel.
+"""Counterfactual regret minimisation in plain numpy and scipy, as a baseline for the compiled kernel.
 
-A good-faith array program: the two products with the payoff matrix are scipy CSR products (of ``A`` and of its
-transpose, both stored), sequences are renumbered so that each level is a slice, the treeplex passes go level by level
-with ``np.add.reduceat`` and ``np.repeat``, and all index arrays are prepared once.
+The program uses arrays as well as it can: the two products with the payoff matrix are scipy CSR products (of ``A`` and
+of its transpose, which are both stored), sequences are renumbered so that each level is a slice, the treeplex passes
+process level by level with ``np.add.reduceat`` and ``np.repeat``, and all index arrays are prepared once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 class Level:
-    """The infosets of one player with the same number of own decisions above them, from sequence ``first`` on."""
+    """One player's infosets with the same number of own decisions above them, with sequences from ``first`` on."""
 
     def __init__(self, parents: NDArray[Any], counts: NDArray[Any], first: int) -> None:
         self.sequences = slice(first, first + int(counts.sum()))
@@ -26,7 +26,7 @@ class Level:
         self.counts = counts
         self.uniform = np.repeat(1.0 / counts, counts)
         self.parents_repeated = np.repeat(parents, counts)
-        # Infosets are sorted by parent, so that their values are summed by one more reduceat.
+        # Infosets are sorted by parent, so that one more reduceat sums their values.
         self.parents, self.parent_starts = np.unique(parents, return_index=True)
 
 
@@ -40,7 +40,7 @@ class NumpyCFR:
     A : scipy.sparse array, shape (sequences of player 0, sequences of player 1)
         Expected payoff of player 0.
     plus : bool
-        Clip regrets at zero and weigh the average by the iteration number.
+        Whether to clip regrets at zero and weight the average by the iteration number.
     """
 
     def __init__(self, parents: list[NDArray[Any]], offsets: list[NDArray[Any]], A: Any, plus: bool = True) -> None:
@@ -87,7 +87,7 @@ class NumpyCFR:
         for level in reversed(self.levels[player]):
             s = level.sequences
             values = np.add.reduceat(gradient[s] * behaviour[s], level.starts)
-            regret = regrets[s]  # views: changed in place
+            regret = regrets[s]  # views, which are changed in place
             regret += gradient[s]
             regret -= np.repeat(values, level.counts)
             positive = np.maximum(regret, 0.0, out=regret if self.plus else None)
@@ -97,7 +97,7 @@ class NumpyCFR:
             gradient[level.parents] += np.add.reduceat(values, level.parent_starts)
 
     def run(self, iterations: int) -> None:
-        """Do that many more iterations, player 0 first, player 1 answering the new strategy."""
+        """Run further iterations: player 0 updates first, and player 1 responds to the new strategy."""
         for _ in range(iterations):
             self.iteration += 1
             weight = float(self.iteration) if self.plus else 1.0
@@ -108,14 +108,14 @@ class NumpyCFR:
                 self._top_down(player)
 
     def average(self, player: int) -> Array:
-        """Weighted average of the plans so far, each from before its update; the current plan at the start."""
+        """Return the weighted average of the plans before each update; at the start, the current plan."""
         sums = self.sums[player]
         plan = np.empty_like(sums)
         plan[self.order[player]] = sums / sums[0] if self.iteration else self.plans[player]
         return plan
 
     def exploitability(self, x: Array, y: Array) -> float:
-        """NashConv / 2 of two realization plans."""
+        """Return the exploitability, NashConv / 2, of two realization plans."""
         total = 0.0
         for player, other in ((0, y), (1, x)):
             gradient = self.products[player] @ other[self.order[1 - player]]
@@ -127,7 +127,7 @@ class NumpyCFR:
 
 
 def microseconds_per_iteration(solver: NumpyCFR, iterations: int, repeats: int = 5) -> float:
-    """Smallest CPU time of an iteration over some repeats."""
+    """Return the smallest CPU time of an iteration over several repeats."""
     best = np.inf
     for _ in range(repeats):
         start = time.process_time()

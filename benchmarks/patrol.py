@@ -1,12 +1,13 @@
-"""Patrols on random road maps: regret minimisation on flows beside the linear program, on one core.
+"""Patrols on random road maps: regret minimisation on flows compared with the linear program, on one core.
 
-    python benchmarks/patrol.py                  maps of 400 and 620 nodes, some minutes
-    python benchmarks/patrol.py --large          and one of 5,000 nodes, by regret minimisation alone
+    python benchmarks/patrol.py                  maps of 400 and 620 nodes, in a few minutes
+    python benchmarks/patrol.py --large          also a map of 5,000 nodes, with regret minimisation only
     python benchmarks/patrol.py --json FILE
 
-A map is a spanning tree of the triangulation of random points, with other edges of it until there are enough, and a
-few long ones. Three nodes are goals; attackers enter some way off, and units start near. Times are CPU seconds, each
-map in a process of its own: building the game, and all of ``solve``, after the loop has been compiled.
+A map is a spanning tree of the triangulation of random points, with further edges of the triangulation up to the given
+number, and a few long edges. Three nodes are goals; attackers enter at some distance, and units start nearby. Times are
+CPU seconds for building the game and for the whole of ``solve``, after the loop has been compiled, with each map in its
+own process.
 """
 
 import argparse
@@ -29,14 +30,14 @@ from treeplex import ConstrainedNash, Nash, solve
 from treeplex.models.constraints import parse_constraint
 from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
 
-#: Nodes, directed edges, steps, units, and the exploitability in parts of the largest payoff.
+#: Nodes, directed edges, steps, units, and the exploitability relative to the largest payoff.
 MAPS = [(400, 1_100, 15, 4, 1e-3), (620, 2_200, 15, 2, 1e-3)]
 LARGE = (5_000, 15_000, 40, 2, 1e-2)
 LIMIT = "risk(unit 1) <= 0.2"
 
 
 def random_map(nodes: int, edges: int, seed: int = 0) -> nx.Graph:
-    """Return a road map with so many nodes, and half as many edges, which lead both ways."""
+    """Return a road map with given numbers of nodes and directed edges; every road leads both ways."""
     rng = np.random.default_rng(seed)
     places = rng.random((nodes, 2))
     pairs = {
@@ -76,7 +77,7 @@ def patrol(nodes: int, edges: int, steps: int, units: int) -> PatrolGame:
 
 
 def measured(nodes: int, edges: int, steps: int, units: int, tolerance: float) -> dict[str, Any]:
-    """Return figures of one map."""
+    """Return the measurements for one map."""
     small = PatrolGame(nx.path_graph(4), steps=6, units=[Unit(base="1")], attackers=[Attacker(["0"], {"3": 1.0})])
     for problem, method in ((Nash(small), "pcfr+"), (limited(small), "ccfr")):
         solve(problem, method, max_iterations=2, tol=0.0)  # compiles

@@ -1,4 +1,4 @@
-"""CFR+ in this library and in others, behind one call: start on a game, then run so many iterations."""
+"""CFR+ in this library and in others, with one interface: start on a game, then run a number of iterations."""
 
 import contextlib
 import importlib.util
@@ -14,7 +14,7 @@ from treeplex import load_game
 from treeplex.solvers.methods.rules import CFR_PLUS
 from treeplex.solvers.regret.kernel import kernel_of
 
-#: What OpenSpiel calls the games; its goofspiel is simultaneous, and made turn-based as ours is.
+#: OpenSpiel's names of the games. Its goofspiel is simultaneous, and made turn-based as ours is.
 _GOOFSPIEL = (
     "turn_based_simultaneous_game(game=goofspiel(imp_info=True,num_cards={},points_order=descending,"
     "returns_type=point_difference))"
@@ -27,15 +27,15 @@ OPENSPIEL_NAMES = {
 }
 
 Run = Callable[[int], None]
-#: Seldom, so that it can be asked for anywhere: NashConv / 2 of the average so far.
+#: Returns NashConv / 2 of the average so far; it is called rarely, so it may be slow.
 Error = Callable[[], float]
 
 
 @dataclass(frozen=True)
 class Implementation:
-    """One implementation of CFR+: alternating updates, linear averaging.
+    """An implementation of CFR+ with alternating updates and linear averaging.
 
-    ``start`` takes a game and returns a function that runs iterations and one that tells the exploitability.
+    ``start`` takes a game and returns a function that runs iterations and one that returns the exploitability.
     """
 
     name: str
@@ -103,7 +103,7 @@ def _liteefg(game: str) -> tuple[Run, Error]:
 
 
 def _point_scale(game: str) -> float:
-    """OpenSpiel's point difference is against the mean, half of the difference between the players."""
+    """Return the scale of payoffs: OpenSpiel's points are relative to the mean, half of the players' difference."""
     return 2.0 if game.startswith("goofspiel") else 1.0
 
 

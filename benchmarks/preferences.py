@@ -1,12 +1,12 @@
-"""What preferences add to an iteration of CFR, on one core.
+"""The cost of preferences in an iteration of CFR, on one core.
 
     python benchmarks/preferences.py              Kuhn, Leduc, liar's dice and goofspiel, in a minute
     python benchmarks/preferences.py --games leduc
     python benchmarks/preferences.py --json FILE
 
-A preference of degree 1 at a vulnerability of nothing leaves play as it is, but goes the way of all preferences: so
-the loops that are compared have the same plans to go through. They take turns, and each is compared with the turn of
-CFR beside it: what is printed is the median of these ratios.
+A preference of degree 1 with a vulnerability near zero does not affect play, but its loop does the same work as for any
+other preference, so all compared loops have the same plans. They take turns, and each is compared with the preceding
+turn of CFR: the printed number is the median of these ratios.
 """
 
 import argparse
@@ -29,16 +29,16 @@ from treeplex.solvers.regret.loop import LATE_BLOCK
 from treeplex.solvers.regret.preferences import kernel_preferences
 
 GAMES = ["kuhn", "leduc", "leduc:ranks=6", "liars_dice", "goofspiel:cards=5", "goofspiel:cards=6"]
-#: Arrays are put at other places in memory so many times, at each of which the loops take so many turns.
+#: How often the arrays are moved to other addresses, and how many turns the loops take at each address.
 PLACES, TURNS = 6, 40
 TURN_SECONDS = 0.003
 WARM_UP = 200
-#: So small that nothing is charged that would move a regret.
+#: So small that no charge affects a regret.
 NOTHING = 1e-100
 
 
 def preferences(game: Game) -> dict[str, Preference]:
-    """Return preferences that prefer nothing, by what they are about."""
+    """Return preferences that prefer nothing, by their scope."""
     form = game.sequence_form
     labels = [treeplex.action_labels for treeplex in form.treeplexes]
     every = sorted({action for rows in labels for row in rows for action in row}, key=str)
@@ -61,7 +61,7 @@ def preferences(game: Game) -> dict[str, Preference]:
 
 
 def measure(spec: str) -> dict[str, Any]:
-    """Return microseconds of an iteration of CFR, and how many times as long one with preferences takes."""
+    """Return the microseconds of an iteration of CFR, and the ratios of iterations with preferences to it."""
     game = load_game(spec)
     kernel = kernel_of(game.sequence_form)
     arrays = {"cfr": None} | {
@@ -73,7 +73,7 @@ def measure(spec: str) -> dict[str, Any]:
     begun = time.perf_counter()
     kernel.run(states["cfr"].copy(), CFR, WARM_UP, growth=np.inf)
     seconds = (time.perf_counter() - begun) / WARM_UP
-    # Whole blocks, so that the reaches by which β counts are found as often in each turn.
+    # Whole blocks, so that each turn computes the reaches that scale β equally often.
     iterations = LATE_BLOCK * max(1, int(TURN_SECONDS / seconds) // LATE_BLOCK)
     turns: dict[str, list[float]] = {name: [] for name in states}
     random = np.random.default_rng(0)

@@ -1,10 +1,10 @@
 """Find prose that reads as a translation, in pages, docstrings and messages.
 
-    python benchmarks/prose.py             every finding: file, line, words, and what to write instead
-    python benchmarks/prose.py FILE …      the same for these files
-    python benchmarks/prose.py --count     how many findings each pattern has
+    python benchmarks/prose.py             every finding: file, line, words, and a hint
+    python benchmarks/prose.py FILE …      the same for the given files
+    python benchmarks/prose.py --count     the number of findings for each pattern
 
-The exit status is 1 if there is a finding. The patterns are those of `prose.toml`. Plain Python reads the sources;
+The exit status is 1 if there is a finding. The patterns are in `prose.toml`. The program parses the sources as text;
 nothing is imported and nothing needs to be installed.
 """
 
@@ -22,9 +22,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("seqform", "models", "solvers", "validation", "cli")
-#: Pages that a program writes; its strings are checked.
+#: Pages that a program generates; the strings in that program are checked.
 GENERATED = {"docs/reference/papers.md"}
-#: The fewest words of a string in the code that is taken for prose.
+#: The smallest number of words of a string in the code that counts as prose.
 FEWEST = 3
 
 PATTERNS = [
@@ -39,26 +39,26 @@ EXAMPLE = re.compile(r"(?m)^ *(>>>|\.\.\. ).*(\n(?! *(>>>|$)).*)*")
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph on one line: where each of its source lines begins in it, and the number of the first one."""
+    """A paragraph on one line, with the position at which each source line begins, and the number of the first line."""
 
     words: str
     starts: tuple[int, ...]
     first: int
 
     def line_of(self, place: int) -> int:
-        """Return the source line of a place in the words."""
+        """Return the source line of a position in the paragraph."""
         return self.first + bisect_right(self.starts, place) - 1
 
 
 def findings(text: Text, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield a line and an advice for whatever the patterns find in a paragraph."""
+    """Yield a line and a hint for each match of a pattern in a paragraph."""
     for pattern, advice in PATTERNS:
         for match in pattern.finditer(text.words):
             yield f"{path}:{text.line_of(match.start())}: “{match[0].strip()[:80]}”: {advice}", advice
 
 
 def paragraph(lines: list[str], first: int) -> Text:
-    """Join lines. Code and formulas become a single word of the same length, so that places keep their lines."""
+    """Join lines. Code and formulas become a single word of the same length, so that positions still match lines."""
     words, starts = "", []
     for line in lines:
         starts.append(len(words))
@@ -67,7 +67,7 @@ def paragraph(lines: list[str], first: int) -> Text:
 
 
 def paragraphs(source: str, first: int = 1) -> Iterator[Text]:
-    """Yield the paragraphs, list items and table cells of Markdown or of a docstring, without blocks of code."""
+    """Yield the paragraphs, list items and table cells of Markdown or of a docstring, without code blocks."""
     block: list[str] = []
     begun, fence = first, ""
     for number, line in enumerate([*source.splitlines(), ""], first):
@@ -89,7 +89,7 @@ def paragraphs(source: str, first: int = 1) -> Iterator[Text]:
 
 
 def strings(source: str) -> Iterator[Text]:
-    """Yield the docstrings and the messages of a module."""
+    """Yield the docstrings and messages of a module."""
     tree = ast.parse(source)
     nodes = list(ast.walk(tree))
     seen: set[int] = set()
@@ -126,7 +126,7 @@ def texts(path: Path) -> Iterator[Text]:
 
 
 def files() -> list[Path]:
-    """List the pages, the notebooks and the modules."""
+    """List the pages, notebooks and modules."""
     found = [*ROOT.glob("*.md"), *ROOT.glob("*.py"), *ROOT.glob("examples/**/*.py"), *ROOT.glob("examples/**/*.md")]
     found += [page for kind in ("md", "ipynb") for page in ROOT.glob(f"docs/**/*.{kind}")]
     found += [module for folder in FOLDERS for module in (ROOT / folder).rglob("*.py")]
@@ -136,7 +136,7 @@ def files() -> list[Path]:
 
 
 def main() -> int:
-    """Print the findings, or how many there are of each kind."""
+    """Print the findings, or the number of findings of each kind."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--count", action="store_true", help="count the findings of each pattern")

@@ -1,7 +1,7 @@
-"""How much faster: one run on one core, everything interleaved, ratios of CPU time.
+"""Speed ratios: one run on one core, with all measurements interleaved, as ratios of CPU time.
 
-    python benchmarks/ratios.py                 the small games, a few minutes with all peers
-    python benchmarks/ratios.py --large         goofspiel with 6 cards too
+    python benchmarks/ratios.py                 the small games, in a few minutes with all peers
+    python benchmarks/ratios.py --large         also goofspiel with 6 cards
     python benchmarks/ratios.py --json FILE
 
 Absolute times do not carry over to other machines; the ratios within a row do.
@@ -33,7 +33,7 @@ WARM_UP_SECONDS = 20.0
 
 
 def iteration_times(game: str, peers: list[Implementation]) -> dict[str, float]:
-    """Return each implementation's CPU microseconds an iteration: the median over rounds taken in turn."""
+    """Return each implementation's CPU microseconds per iteration: the median over rounds taken in turn."""
     running = {peer.name: peer.start(game)[0] for peer in peers}
     once = {}
     for name, run in running.items():
@@ -56,7 +56,7 @@ def iteration_times(game: str, peers: list[Implementation]) -> dict[str, float]:
 
 
 def seconds_to(tolerance: float, game: str, implementation: Implementation, limit: float = 60.0) -> float | None:
-    """Return CPU seconds of iterating until an exploitability, checks not counted; ``None`` past the limit."""
+    """Return the CPU seconds of iterations to an exploitability, without checks; ``None`` if they exceed the limit."""
     run, error = implementation.start(game)
     spent, done, check = 0.0, 0, 8
     while spent < limit:
@@ -71,7 +71,7 @@ def seconds_to(tolerance: float, game: str, implementation: Implementation, limi
 
 
 def exact_times(game: str) -> dict[str, float]:
-    """Return CPU milliseconds of HiGHS alone, of building, of the direct path, of that by cvxpy and of DCFR to 1e-3."""
+    """Return the CPU milliseconds of HiGHS alone, of building, of the direct path, of cvxpy, and of DCFR to 1e-3."""
     problem = Nash(load_game(game))
     solve(problem, "dcfr", tol=1e-3)
     times: dict[str, list[float]] = {
@@ -102,7 +102,7 @@ def exact_times(game: str) -> dict[str, float]:
 
 
 def frontier_times(game: str, player: int) -> dict[str, float]:
-    """Return CPU milliseconds of one cold solve, loading and HiGHS alone, and of the whole frontier, in turn."""
+    """Return the CPU milliseconds of one cold solve, of loading and HiGHS alone, and of the whole frontier, in turn."""
     game_ = load_game(game)
     model = Strategy.uniform(game_, 1 - player)
     value = solve(Nash(game_), "highs-simplex").value * (1 - 2 * player)

@@ -1,10 +1,11 @@
-"""How much one has to read to follow a solve: the modules that it runs, and those that it loads.
+"""How much code you have to read to follow a solve: the modules that it runs and the modules that it loads.
 
-    python benchmarks/reading_path.py                    counts by method beside their limits; exit status 1 if exceeded
+    python benchmarks/reading_path.py                    counts by method and their limits; exit status 1 if
+        exceeded
     python benchmarks/reading_path.py --list             also the modules, with their lines of code
 
-A module counts if one of its functions runs while ``solve(Nash(load_game("leduc")), method)`` is called a second time:
-the first call imports, builds and compiles. Compiled functions count by the module that calls them.
+A module counts if one of its functions runs while ``solve(Nash(load_game("leduc")), method)`` is called a second time;
+the first call imports, builds and compiles. Compiled functions count towards the module that calls them.
 """
 
 import argparse
@@ -21,11 +22,11 @@ import treeplex
 from treeplex import Nash, load_game, solve
 
 PACKAGE = Path(treeplex.__file__).parent
-#: By method: the most modules that a solve may run, and the most lines of code in them.
+#: By method: the largest number of modules that a solve may run, and the largest number of lines of code in them.
 RUN = {"highs": (29, 4_555), "dcfr": (33, 6_050)}
-#: The most modules of the library that ``from treeplex.solvers import solve`` may load.
+#: The largest number of the library's modules that ``from treeplex.solvers import solve`` may load.
 LOADED = 60
-#: What it must not load.
+#: Parts of the library that it must not load.
 APART = ("holdem", "patrol", "papers", "page", "pictures", "drawing")
 FLOORS = tuple(str(PACKAGE / floor) + "/" for floor in structure.FLOORS)
 
@@ -54,7 +55,7 @@ def modules_run(method: str) -> dict[str, int]:
 
 
 def modules_loaded() -> list[str]:
-    """Return the modules of the library that importing ``solve`` loads."""
+    """Return the library's modules that importing ``solve`` loads."""
     code = (
         "import sys; from treeplex.solvers import solve; print(*(name for name in sys.modules if 'treeplex' in name))"
     )
@@ -65,7 +66,7 @@ def modules_loaded() -> list[str]:
 def main() -> int:
     """Count, compare with the limits, and print both."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--list", action="store_true", help="print the modules, not only how many")
+    parser.add_argument("--list", action="store_true", help="print the modules, not only their number")
     options = parser.parse_args()
     exceeded = False
 

@@ -1,10 +1,10 @@
-"""How large the library is, and how its modules hang together.
+"""The size of the library, and the dependencies between its modules.
 
-    python benchmarks/structure.py            counts beside their limits; exit status 1 if one is exceeded
-    python benchmarks/structure.py --list     also where: circles, late imports, probes, large functions
-    python benchmarks/structure.py --check    only what exceeds its limit, and where, as make lint checks it
+    python benchmarks/structure.py            counts and their limits; exit status 1 if one is exceeded
+    python benchmarks/structure.py --list     also the places: circles, late imports, probes, large functions
+    python benchmarks/structure.py --check    only counts that exceed their limits, with the places, for make lint
 
-Plain Python reads the sources; nothing is imported and nothing needs to be installed.
+The program parses the sources as text; nothing is imported and nothing needs to be installed.
 """
 
 import argparse
@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-FLOORS = ("seqform", "models", "solvers", "validation", "cli")  # each may import those to its left
-#: The most lines of a function without its docstring, and the most arguments.
+FLOORS = ("seqform", "models", "solvers", "validation", "cli")  # each may import the ones to its left
+#: The largest number of lines of a function without its docstring, and the largest number of arguments.
 LONGEST, WIDEST = 100, 12
-#: The most of each count. What the library grows by beyond them should be worth more than what can be taken out.
+#: The limit of each count. Code that exceeds a limit should be worth more than the code that could be removed for it.
 LIMITS = {
     "code lines": 66_830,
     "modules": 462,
@@ -46,7 +46,7 @@ NO_CODE = {
 
 @dataclass(frozen=True)
 class Import:
-    """A module of the library imports another: `kind` is "eager", "late" (inside a function) or "types"."""
+    """An import of one library module by another; `kind` is "eager", "late" (inside a function) or "types"."""
 
     source: str
     line: int
@@ -59,7 +59,7 @@ class Import:
 
 @dataclass(frozen=True)
 class Module:
-    """One source file: its path below the root, its nodes with the kinds of imports there, and its lines of code."""
+    """One source file: its path below the root, its nodes with the kind of imports there, and its lines of code."""
 
     path: str
     nodes: list[tuple[ast.AST, str]]
@@ -76,7 +76,7 @@ class Module:
 
 
 def read_modules() -> dict[str, Module]:
-    """Read every module of the library, by its path."""
+    """Read every module of the library; return the modules by path."""
     files = [*ROOT.glob("*.py"), *(file for floor in FLOORS for file in (ROOT / floor).rglob("*.py"))]
     modules = {}
     for file in sorted(files):
@@ -108,7 +108,7 @@ def count_code_lines(source: str, nodes: list[tuple[ast.AST, str]]) -> int:
 
 
 def public_names(modules: dict[str, Module]) -> list[str]:
-    """List the names that the top level exports: those that its stub imports."""
+    """List the names that the top level exports, which its stub imports."""
     stub = modules["__init__.py"].stub
     if stub is None:
         raise ValueError("found no __init__.pyi at the top level")
@@ -116,7 +116,7 @@ def public_names(modules: dict[str, Module]) -> list[str]:
 
 
 def walk(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
-    """Yield a file's nodes, each with the kind that an import there has."""
+    """Yield a file's nodes, each with the kind of an import at that node."""
     waiting: list[tuple[ast.AST, str]] = [(tree, "eager")]
     while waiting:
         node, kind = waiting.pop()
@@ -125,7 +125,7 @@ def walk(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
         elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
             kind = "types"
         yield node, kind
-        if not isinstance(node, ast.Name | ast.Constant):  # most nodes, and nothing is below them
+        if not isinstance(node, ast.Name | ast.Constant):  # most nodes are of these types, which have no children
             waiting += [(child, kind) for child in ast.iter_child_nodes(node)]
 
 
@@ -139,14 +139,14 @@ def imports(module: Module, modules: dict[str, Module]) -> Iterator[Import]:
         targets = {
             target_of(base, name.name, modules)
             for name in node.names
-            if name.name != "__version__"  # the root is always there, and holds nothing else
+            if name.name != "__version__"  # the root is always imported, and defines nothing else
         }
         for target in sorted(filter(None, targets - {module.path})):
             yield Import(module.path, node.lineno, target, kind)
 
 
 def target_of(base: list[str], name: str, modules: dict[str, Module]) -> str | None:
-    """Return the file that ``from base import name`` loads: a module called so, or the one that defines the name."""
+    """Return the file that ``from base import name`` loads: a module of that name, or the file that defines it."""
     target = file_of([*base, name], modules) or file_of(base, modules)
     stub = modules[target].stub if target else None
     for node in stub.body if stub else []:
@@ -156,7 +156,7 @@ def target_of(base: list[str], name: str, modules: dict[str, Module]) -> str | N
 
 
 def file_of(path: list[str], modules: dict[str, Module]) -> str | None:
-    """Return the file that a module's path means, if there is one."""
+    """Return the file of a module path, if there is one."""
     files = ("/".join(path) + ".py", "/".join([*path, "__init__.py"]))
     return next((file for file in files if file in modules), None)
 
@@ -190,7 +190,7 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
 
 
 def circles_of(found: list[Import], *kinds: str) -> list[list[str]]:
-    """Return the circles that imports of the given kinds close."""
+    """Return the circles formed by imports of the given kinds."""
     graph: dict[str, set[str]] = {}
     for one in found:
         if one.kind in kinds:
@@ -199,7 +199,7 @@ def circles_of(found: list[Import], *kinds: str) -> list[list[str]]:
 
 
 def upward(found: list[Import], modules: dict[str, Module]) -> list[Import]:
-    """Return the imports from a floor to one above it; the root stands above all floors."""
+    """Return the imports from a floor to a higher one; the root is above all floors."""
 
     def rank(path: str) -> int:
         floor = modules[path].floor
@@ -220,7 +220,7 @@ def probes(modules: dict[str, Module]) -> list[str]:
 
 @dataclass(frozen=True)
 class Function:
-    """A function: where it is, its lines without the docstring, and its arguments, of which ``**options`` is one."""
+    """A function: its location, its lines without the docstring, and its arguments (``**options`` counts as one)."""
 
     name: str
     lines: int
@@ -231,7 +231,7 @@ class Function:
 
 
 def functions(module: Module) -> Iterator[Function]:
-    """Yield the functions and methods of a module; the lines of a nested function count for both."""
+    """Yield the functions and methods of a module; the lines of a nested function count for both functions."""
     for node, _ in module.nodes:
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
@@ -250,11 +250,11 @@ def describe(circle: list[str]) -> str:
 def main() -> int:
     """Count, compare with the limits, and print both."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--list", action="store_true", help="print where, not only how many")
-    parser.add_argument("--check", action="store_true", help="print only what exceeds its limit")
+    parser.add_argument("--list", action="store_true", help="print the places, not only the counts")
+    parser.add_argument("--check", action="store_true", help="print only counts that exceed their limits")
     options = parser.parse_args()
 
-    gc.disable()  # it would look through millions of nodes that stay to the end
+    gc.disable()  # collections would traverse millions of nodes that stay alive to the end
     modules = read_modules()
     found = [one for module in modules.values() for one in imports(module, modules)]
     loading = circles_of(found, "eager")

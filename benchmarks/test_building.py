@@ -1,4 +1,4 @@
-"""Seconds, and peak and kept memory, from rules, and from a networkx tree, to matrices; a process of its own for each.
+"""Time, peak memory and retained memory of building matrices from rules and from trees, each in its own process.
 
 python benchmarks/test_building.py          a table of all games, a few minutes
 """
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 GAMES = ["leduc", "liars_dice", "goofspiel:cards=5"]
-# Made as flows, without histories: a node of theirs is a sequence.
+# Built as flows, without histories: their nodes are sequences.
 FLOWS = ["transit:width=6", "transit:width=10", "transit:width=14"]
 LARGE = [
     "leduc:ranks=20,merge_suits=true",
@@ -23,7 +23,7 @@ LARGE = [
     "kuhn:players=6",
     "goofspiel:cards=6",
 ]
-# Its states are OpenSpiel's, in C++: 549,946 histories of perfect information.
+# The states are OpenSpiel's, in C++: 549,946 histories of perfect information.
 OPENSPIEL = "openspiel:tic_tac_toe()"
 
 _PROGRAM = """
@@ -64,14 +64,14 @@ print(json.dumps({
 
 
 def measure(game: str, route: str) -> dict[str, float]:
-    """Build a game's matrices in a fresh process; return its CPU seconds, resident memory, and the estimate over it."""
+    """Build a game's matrices in a new process; return its CPU seconds, its memory, and the estimate relative to it."""
     answer = subprocess.run(
         [sys.executable, "-c", _PROGRAM, game, route],
         capture_output=True,
         text=True,
         check=True,
         timeout=600,
-        cwd=Path(__file__).parent,  # whose files the program may import
+        cwd=Path(__file__).parent,  # the program imports files from this folder
     )
     result: dict[str, float] = json.loads(answer.stdout)
     return result
@@ -100,7 +100,7 @@ def test_building_from_openspiel(benchmark: Any) -> None:
 
 
 def main() -> None:
-    """Print a table of all games, the lines as documentation has them."""
+    """Print a table of all games, in the format of the documentation."""
     cases = [(game, "rules") for game in LARGE] + [("goofspiel:cards=6", "tree")] + [(game, "flow") for game in FLOWS]
     if importlib.util.find_spec("pyspiel"):
         cases.append((OPENSPIEL, "rules"))

@@ -1,4 +1,4 @@
-"""Megabytes a second from text to trees, and back, in the formats of other programs."""
+"""Megabytes per second from text to trees and back, in other programs' formats."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ GAMES = ["leduc", "liars_dice:sides=5"]
 
 
 def timed(benchmark: Any, group: str, size: int, function: Any, *arguments: Any) -> Any:
-    """Time a function and note how many megabytes a second its best round makes of ``size`` bytes."""
+    """Time a function, and record the megabytes per second of its best round for ``size`` bytes."""
     benchmark.group = group
     result = benchmark.pedantic(function, args=arguments, rounds=3, warmup_rounds=1)
     if benchmark.stats is not None:  # none under --benchmark-disable
@@ -31,7 +31,7 @@ def test_efg_text_to_game_tree(benchmark: Any, game: str) -> None:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_efg_text_to_networkx(benchmark: Any, game: str) -> None:
-    """Without the checks of :class:`GameTree`."""
+    """Parse without the checks of :class:`GameTree`."""
     tree = load_game(game).tree
     text = format_efg(tree)
     start = text.index("\n")

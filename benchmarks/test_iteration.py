@@ -1,4 +1,4 @@
-"""Seconds of one CFR+ iteration: both players, averaging included; ours and others' in one group."""
+"""Seconds of one CFR+ iteration for both players, including averaging; our implementation and others in one group."""
 
 import time
 from typing import Any
@@ -8,7 +8,7 @@ from peers import IMPLEMENTATIONS, Implementation
 
 GAMES = ["kuhn", "leduc", "liars_dice", "goofspiel:cards=4", "goofspiel:cards=5"]
 LARGE = "goofspiel:cards=6"
-#: One round lasts about this long, whatever the implementation.
+#: The approximate duration of a round, for every implementation.
 ROUND_SECONDS = 0.2
 
 

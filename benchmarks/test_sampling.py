@@ -1,4 +1,4 @@
-"""Histories that external and outcome sampling touch in a second; OpenSpiel's samplers beside ours."""
+"""Histories per second touched by external and outcome sampling, compared with OpenSpiel's samplers."""
 
 import importlib.util
 import time
@@ -61,12 +61,12 @@ def test_openspiel(benchmark: Any, game: str, sampling: str) -> None:
     benchmark.extra_info["microseconds_per_iteration"] = benchmark.stats.stats.min / ITERATIONS * 1e6
 
 
-#: Histories a second that external sampling of Leduc poker is to touch on one core.
+#: The required number of histories per second for external sampling of Leduc poker on one core.
 LEAST = 5e6
 
 
 def seconds_of(sampler: Sampler, states: list[SamplerState], rule: SamplingRule, rounds: int = 20) -> list[float]:
-    """Return the least seconds that a history takes from each state, in turns, so that all meet the same machine."""
+    """Return the smallest seconds per history from each state, measured in turn under the same conditions."""
     best = [float("inf")] * len(states)
     for _ in range(rounds):
         for place, state in enumerate(states):

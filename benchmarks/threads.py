@@ -1,11 +1,11 @@
-"""How much faster more threads iterate and sample, game by game, and that they do the same.
+"""The speed-up of iterations and sampling with more threads, game by game, and a test that results do not change.
 
     python benchmarks/threads.py [GAME …]
     python benchmarks/threads.py --batches 64,256,1024 [GAME …]
 
-Times are by the clock, the least of seven; thread counts take turns. The table is of CFR+ after 500 iterations; with
---batches it is of external sampling, and has the time of one walk of each player, in batches and one by one. Where bits
-differ the script says so and fails.
+Times are wall-clock times, the smallest of seven; thread counts take turns. The table is for CFR+ after 500 iterations.
+With --batches it is for external sampling, with the time of one walk for each player, in batches and one by one. If any
+bits differ, the script reports it and fails.
 """
 
 import argparse
@@ -27,7 +27,7 @@ SAMPLED = "leduc", "leduc:ranks=10", "liars_dice", "liars_dice:sides=6", "goofsp
 
 
 def started(layout: Any, threads: int) -> tuple[Kernel, Any]:
-    """Return a loop of so many threads, and its state when behaviour has settled."""
+    """Return a loop with a number of threads, and its state once behaviour has settled."""
     kernel = Kernel(layout, threads)
     state = kernel.initial_state()
     state.next_check = 2**62
@@ -37,7 +37,7 @@ def started(layout: Any, threads: int) -> tuple[Kernel, Any]:
 
 
 def measured(layout: Any, counts: list[int]) -> tuple[list[float], bool]:
-    """Return the microseconds of an iteration by number of threads, and whether all do the same."""
+    """Return the microseconds of an iteration by number of threads, and whether all results are equal."""
     runs = [started(layout, threads) for threads in counts]
     begun = time.perf_counter()
     runs[0][0].run(runs[0][1].copy(), CFR_PLUS, 50)
@@ -53,7 +53,7 @@ def measured(layout: Any, counts: list[int]) -> tuple[list[float], bool]:
 
 
 def walked(sampler: Sampler, batch: int, counts: list[int]) -> tuple[list[float], bool]:
-    """Return the microseconds of one walk of each player by number of threads, and whether all do the same."""
+    """Return the microseconds of one walk for each player by number of threads, and whether all results are equal."""
     rule = SamplingRule(batch=batch)
     states = [sampler.initial_state(rule, 1) for _ in counts]
 
@@ -73,7 +73,7 @@ def walked(sampler: Sampler, batch: int, counts: list[int]) -> tuple[list[float]
 
 
 def iterating(games: list[str], counts: list[int]) -> tuple[Table, bool]:
-    """Return the table of iterations, and whether all threads did the same."""
+    """Return the table of iterations, and whether all results are equal."""
     table = Table("game", "non-zeros", "branches", "trunk", *(f"{n} threads, µs" for n in counts), "times faster")
     all_same = True
     for game in games:
@@ -94,7 +94,7 @@ def iterating(games: list[str], counts: list[int]) -> tuple[Table, bool]:
 
 
 def sampling(games: list[str], counts: list[int], batches: list[int]) -> tuple[Table, bool]:
-    """Return the table of walks, and whether all threads did the same."""
+    """Return the table of walks, and whether all results are equal."""
     columns = [f"batches of {batch}, {n} threads" for batch in batches for n in counts]
     table, all_same = Table("game", "one by one, µs", *columns, "times faster, batch by batch"), True
     for game in games:

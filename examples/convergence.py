@@ -1,4 +1,4 @@
-"""Plot the exploitability of CFR, CFR+, DCFR and PCFR+ by iteration.
+"""Plot the exploitability of CFR, CFR+, DCFR and PCFR+ against iterations.
 
 python examples/convergence.py --game leduc --iterations 10000 --out convergence.svg
 """

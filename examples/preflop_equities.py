@@ -1,4 +1,4 @@
-"""Count the results of every two of the 169 preflop classes over all boards, and write the file shipped with treeplex.
+"""Count the results of every pair of the 169 preflop classes over all boards, and write the file shipped with treeplex.
 
 python examples/preflop_equities.py preflop_equities.npy
 
@@ -31,7 +31,7 @@ def kinds_of_boards(limit=None):
 
 @numba.njit
 def add_pairs(wins, ties, count, strength, kind, bits):
-    """Add, by class, the results of every two hands without a common card; hands are ordered from weak to strong."""
+    """Add, by class, the results of all pairs of hands without a common card; hands are ordered from weak to strong."""
     for one in range(len(strength)):
         for other in range(one):
             if bits[one] & bits[other] == 0:
@@ -42,7 +42,7 @@ def add_pairs(wins, ties, count, strength, kind, bits):
 
 
 def count_outcomes(boards, counts):
-    """Return how often a hand of each class beats one of each other, and how often they split, shape (169, 169)."""
+    """Return how often a hand of each class beats a hand of another, and how often they split, shape (169, 169)."""
     wins, ties = np.zeros((2, 169, 169), dtype=np.int64)
     for board, count in zip(boards.tolist(), counts.tolist(), strict=True):
         strength = strengths(board, np.arange(len(HANDS)))

@@ -1,6 +1,6 @@
 """Regret minimisation on treeplexes in numpy, written for readability: the algorithms of the library's compiled loops.
 
-    python examples/regret_in_numpy.py      Kuhn poker: the exploitability by rule and iteration
+    python examples/regret_in_numpy.py      print the exploitability in Kuhn poker by rule and iteration
 
 It supports trees and flow polytopes, any number of players, alternating and simultaneous updates, and preferred
 actions. ``docs/theory/regret-minimisation.md`` has the equations; the tests compare every compiled rule with this file.
@@ -24,7 +24,7 @@ def always(number: float) -> Schedule:
 
 
 def power(exponent: float, rise: float = 0.0, horizon: int = 1000) -> Schedule:
-    """Return the discounts t^p / (t^p + 1), with an exponent that moves until the horizon."""
+    """Return the discounts t^p / (t^p + 1), where the exponent p changes until the horizon."""
 
     def discount(updates: int) -> float:
         grown = max(updates, 1) ** (exponent + rise * min(updates / horizon, 1.0))
@@ -92,7 +92,7 @@ class Learner:
         return plan
 
     def learn(self, gradient: Floats, charges: Sequence[float] | None = None) -> None:
-        """Update with the payoffs' gradient at the others' plans, from the last infosets up to the first."""
+        """Update with the payoff gradient at the others' plans, from the last infosets up to the first."""
         rule, values = self.rule, gradient.copy()
         positive, negative = rule.positive(self.updates), rule.negative(self.updates)
         self.updates += 1
@@ -143,7 +143,7 @@ def gradient(form: SequenceForm, player: int, plans: Sequence[Floats]) -> Floats
 def play(form: SequenceForm, learners: Sequence[Learner], alternating: bool = True) -> Iterator[list[Floats]]:
     """Update all players once per iteration, forever, and yield the average plans.
 
-    With alternating updates a player sees the plans of this iteration from the players before it.
+    With alternating updates a player sees this iteration's plans of the players before it.
     """
     while True:
         plans = [learner.plan() for learner in learners]

@@ -1,4 +1,4 @@
-"""Estimate the pot shares of every three preflop classes, and write the shipped file in ten minutes: ``… FILE.npz``."""
+"""Estimate the pot shares of every three preflop classes and write the shipped file (ten minutes): ``… FILE.npz``."""
 
 import hashlib
 import sys
@@ -39,7 +39,7 @@ def add_triples(bits, strength, weight, dealt, first, second):
 
 
 def estimate(boards, counts, rounds=2, seed=0):
-    """Return the pot shares of the first and the second of every three classes, shape (2, 818805)."""
+    """Return the pot shares of the first and second hands for every three classes, shape (2, 818805)."""
     random, (dealt, *won) = np.random.default_rng(seed), np.zeros((3, TRIPLES.shape[1]), dtype=np.int32)
     for board, count in zip(boards.tolist() * rounds, counts.tolist() * rounds, strict=True):
         order = np.unique(strengths(board, np.arange(len(HANDS))), return_inverse=True)[1].astype(np.int32)

@@ -1,4 +1,4 @@
-"""Generate the fictional town of the library, 80 streets between 50 crossings: ``python examples/town.py FILE``."""
+"""Generate the library's fictional town, 80 streets between 50 crossings: ``python examples/town.py FILE``."""
 
 import sys
 from itertools import combinations
@@ -23,7 +23,7 @@ NAMES = [f"{first} {second}" for first in FIRST for second in ("Street", "Lane",
 def town(seed: int = 22) -> nx.Graph:
     random = np.random.default_rng(seed)
     places = random.random((1, 2)) * SIZE
-    while len(places) < CROSSINGS:  # each at the emptiest of a few random places; few at the river
+    while len(places) < CROSSINGS:  # choose the emptiest of a few random places; few at the river
         drawn = random.random((12, 2)) * SIZE
         room = np.linalg.norm(drawn[:, None] - places, axis=2).min(axis=1) - 0.4 * abs(drawn[:, 1] - RIVER).clip(0, 90)
         places = np.vstack([places, drawn[room.argmax()]])
@@ -52,7 +52,7 @@ def town(seed: int = 22) -> nx.Graph:
         made.add_node(name, x=x, y=y)
     for one, other, street in sorted(graph.edges(data=True), key=lambda edge: edge[:2]):
         made.add_edge(called[one], called[other], name=street["name"], length=round(1.05 * street["length"]))
-    return made  # streets bend a little
+    return made  # streets are not quite straight
 
 
 if __name__ == "__main__":

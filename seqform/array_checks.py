@@ -31,8 +31,8 @@ def checked_parents(parents: npt.ArrayLike, num_actions: npt.ArrayLike) -> tuple
     if np.any(early | (given < 0)):
         wrong = int(np.argmax(early | (given < 0)))
         raise InvalidGameError(
-            f"infoset {wrong} has parent sequence {given[wrong]}: it must lie between 0 and "
-            f"{offsets[wrong] - 1}, before the sequences of the infoset"
+            f"infoset {wrong} has parent sequence {given[wrong]}, expected a number from 0 to "
+            f"{offsets[wrong] - 1}: a sequence before the sequences of the infoset"
         )
     return given, counts, offsets
 
@@ -60,7 +60,7 @@ def checked_counts(num_actions: npt.ArrayLike, count: int, beside: str) -> tuple
         raise InvalidGameError(f"infoset {empty} has {counts[empty]} actions: expected at least one")
     offsets = 1 + np.append(0, np.cumsum(counts, dtype=np.int64))
     if offsets[-1] > _LARGEST:
-        raise InvalidGameError(f"num_actions sum to {offsets[-1] - 1}, expected at most {_LARGEST - 1} sequences")
+        raise InvalidGameError(f"num_actions sums to {offsets[-1] - 1}, expected at most {_LARGEST - 1} sequences")
     return counts, frozen(offsets.astype(np.int32))
 
 
@@ -69,7 +69,7 @@ def checked_labels(
     infoset_labels: Sequence[Hashable] | None,
     action_labels: Sequence[Sequence[Hashable]] | None,
 ) -> tuple[Labels, tuple[Labels, ...]]:
-    """Return the labels of infosets and of their actions; by default numbers.
+    """Return the labels of infosets and of their actions; the default labels are numbers.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def checked_labels(
                 check_one_label(action, known.setdefault(action, action), "two actions of a player")
     if len(set(infosets)) != count:
         twice = next(label for label, times in Counter(infosets).items() if times > 1)
-        raise InvalidGameError(f"infoset label {shown(twice)} occurs twice: labels must be distinct")
+        raise InvalidGameError(f"infoset label {shown(twice)} occurs twice, expected distinct labels")
     return infosets, rows
 
 

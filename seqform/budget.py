@@ -32,8 +32,8 @@ def memory_budget(memory: int | str | None = None) -> int:
     Parameters
     ----------
     memory : int or str, optional
-        Bytes, or text such as ``"8GB"``. The default is the environment variable ``TREEPLEX_MEMORY``, or half of the
-        available memory if it is not set.
+        Bytes, or a string such as ``"8GB"``. The default is the environment variable ``TREEPLEX_MEMORY``, or half of
+        the available memory if it is not set.
 
     Returns
     -------
@@ -120,7 +120,7 @@ _MANY = 10_000
 #: The longest history without a leaf before it. Infinite histories need not use much memory.
 _LONGEST = 1_000_000
 
-_ADVICE = f"choose smaller parameters, or allow more memory by {ENVIRONMENT_VARIABLE} or --memory"
+_ADVICE = f"choose smaller parameters, or allow more memory with {ENVIRONMENT_VARIABLE} or --memory"
 
 
 def sequence_form_bytes(size: GameSize, exact: bool = False) -> int:
@@ -207,7 +207,7 @@ class FormSize:
 
 
 class Budget:
-    """The memory budget for building one game.
+    """The memory budget for building a game.
 
     Parameters
     ----------
@@ -251,9 +251,9 @@ class Budget:
         needed : int
             Bytes.
         what : str
-            What needs the memory; the beginning of the message.
+            What needs the memory: the subject of the message.
         instead : str
-            An alternative; the beginning of the advice.
+            An alternative, with which the advice begins.
 
         Raises
         ------
@@ -268,7 +268,7 @@ class Budget:
             )
 
     def admit(self, rules: Any, exact: bool = False, tree: bool = False) -> None:
-        """Raise an error if the size that rules state is too large for the budget.
+        """Raise an error if the size that the rules report is too large for the budget.
 
         Parameters
         ----------
@@ -304,7 +304,7 @@ _reports: ContextVar[Callable[[int], None] | None] = ContextVar("reports", defau
 
 @contextlib.contextmanager
 def counting(report: Callable[[int], None]) -> Iterator[None]:
-    """Call a function from time to time with the number of histories that a walk has met.
+    """Call a function now and then with the number of histories that a walk has visited.
 
     Examples
     --------
@@ -324,7 +324,7 @@ def counting(report: Callable[[int], None]) -> Iterator[None]:
 
 
 def tell(histories: int) -> None:
-    """Report the number of histories met so far to :func:`counting`, and raise an error after the deadline."""
+    """Report the number of histories visited so far to :func:`counting`, and raise an error after the deadline."""
     check_time(f"the game was being built, after {histories:,} histories")
     report = _reports.get()
     if report is not None:

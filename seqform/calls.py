@@ -1,4 +1,4 @@
-"""Calls of a function in other processes, by joblib."""
+"""Calling a function in other processes, with joblib."""
 
 import contextlib
 import functools
@@ -46,7 +46,7 @@ def calls(
 
 
 def _call(function: Callable[..., T], arguments: tuple[Any, ...], folder: str) -> T:
-    # Ctrl-C goes to every process of a terminal: the one that the user started ends the others.
+    # Ctrl-C reaches every process of a terminal: the process that the user started ends the others.
     if multiprocessing.parent_process() is not None and threading.current_thread() is threading.main_thread():
         for name in ("SIGINT", "SIGHUP", "SIGQUIT"):
             if hasattr(signal, name):

@@ -16,22 +16,22 @@ class CardPayoff(ReadOnly):
     """A matrix of hands by hands: 1 for each pair that can be dealt together, or the sign of their comparison.
 
     A hand is two cards, and two hands can be dealt together unless they share one. The matrix has an entry for nearly
-    every pair; products with it take a number of steps in proportion to the hands, :attr:`factored` a few non-zeros a
-    hand.
+    every pair. Products with it take a number of steps proportional to the number of hands, and :attr:`factored` has a
+    few non-zeros per hand.
 
     Parameters
     ----------
     cards : two array_like of int, shape (num_hands, 2)
         Each player's hands; cards are numbers from 0 to 63. A hand may occur twice, for two types of a player.
     alive : two array_like of int
-        Each player's hands in play; the others' payoffs are 0.
+        Each player's hands in play; the payoffs of all other hands are 0.
     strengths : two array_like of int, shape (num_hands,), optional
         Strengths of hands: player 0 is paid 1 if its hand is stronger, −1 if weaker, 0 if they are equal. By default
         every pair that can be dealt together pays 1.
 
     Examples
     --------
-    Aces and kings, and each again in other suits; of the four pairs one shares the cards 0 and 4.
+    Aces and kings, and each again in other suits. One of the four pairs shares the cards 0 and 4.
 
     >>> from treeplex.seqform.card_payoff import CardPayoff
     >>> hands = [[0, 1], [4, 5]], [[2, 3], [0, 4]]
@@ -55,7 +55,7 @@ class CardPayoff(ReadOnly):
         if strengths is not None:
             strong, others = (_kept(one) for one in strengths)
             if (len(strong), len(others)) != self.shape:
-                raise InvalidGameError(f"{len(strong)} and {len(others)} strengths, expected {self.shape}")
+                raise InvalidGameError(f"strengths have {len(strong)} and {len(others)} entries, expected {self.shape}")
             self.strengths = strong, others
 
     def __repr__(self) -> str:
@@ -82,11 +82,11 @@ class CardPayoff(ReadOnly):
         return 1.0
 
     def times(self, reach: Floats) -> Floats:
-        """Return the payoffs of player 0's hands for player 1's reach, or for several, one per column."""
+        """Return the payoffs of player 0's hands against player 1's reach, a vector or one column per vector."""
         return self.factored.times(reach)
 
     def transposed_times(self, reach: Floats) -> Floats:
-        """Return the product of the transpose with player 0's reach, or with several."""
+        """Return the product of the transpose with player 0's reach, a vector or one column per vector."""
         return self.factored.transposed_times(reach)
 
     @cached_property
@@ -163,7 +163,7 @@ class CardPayoff(ReadOnly):
 
 
 def _kept(values: Any) -> Indices:
-    """Return whole numbers as a read-only array: the same array if it already is, as many boards share hands."""
+    """Return integers as a read-only array: the same array if it already is one, because many boards share hands."""
     if isinstance(values, np.ndarray) and values.dtype == np.int64 and not values.flags.writeable:
         return values
     return frozen(np.array(values, dtype=np.int64))
@@ -181,7 +181,7 @@ def _fault(cards: bytes) -> str:
 
 
 def _hand_numbers(cards: Indices) -> Indices:
-    """Return one number for each hand, whichever of its cards comes first."""
+    """Return one number for each hand, independent of the order of its cards."""
     first, second = cards.T
     numbers: Indices = np.maximum(first, second) * 64 + np.minimum(first, second)
     return numbers

@@ -81,7 +81,7 @@ def check_number(
 def check_exact_number(
     value: Any, name: str, error: type[TreeplexError], interval: str = "(-inf, inf)"
 ) -> float | Fraction:
-    """Return a number as a float, or as a fraction if it was given as a fraction, a decimal or a text.
+    """Return a number as a float, or as a fraction if it was given as a fraction, a decimal or a string.
 
     The parameters are those of :func:`check_number`.
 
@@ -154,7 +154,7 @@ def check_type(value: Any, name: str, error: type[TreeplexError], kind: type[T],
         The exception to raise.
     kind : type
     expected : str
-        The type in the words of the message; by default its name.
+        The type as the message describes it; by default its name.
 
     Examples
     --------
@@ -182,10 +182,10 @@ def check_player(player: Any, num_players: int, error: type[TreeplexError]) -> i
     >>> check_player(2, 2, InvalidStrategyError)
     Traceback (most recent call last):
     ...
-    treeplex.seqform.errors.InvalidStrategyError: player is 2, expected one from 0 to 1
+    treeplex.seqform.errors.InvalidStrategyError: player is 2, expected a number from 0 to 1
     """
     if not is_whole(player) or player not in range(num_players):
-        raise error(f"player is {shown(player)}, expected one from 0 to {num_players - 1}")
+        raise error(f"player is {shown(player)}, expected a number from 0 to {num_players - 1}")
     return int(player)
 
 
@@ -241,7 +241,7 @@ class Named(dict[K, V]):
     ----------
     items : mapping
     what : str
-        The beginning of the message, such as ``kuhn names no functional``.
+        The subject and verb of the message, such as ``kuhn names no functional``.
 
     Examples
     --------
@@ -251,7 +251,7 @@ class Named(dict[K, V]):
     KeyError: "the game names no functional 'risc' (did you mean risk?); expected risk"
     """
 
-    #: The form of names that take arguments, by name, such as ``visits(PLACE)``.
+    #: Names that take arguments, and how to write them, such as ``visits(PLACE)``.
     forms: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __init__(self, items: Mapping[K, V], what: str) -> None:
@@ -265,7 +265,7 @@ class Named(dict[K, V]):
 
 
 def hinting(table: str = "", /, **meant: str) -> Callable[[type[T]], type[T]]:
-    """Decorate a class so that unknown attributes raise an error with a hint, such as for names of other libraries.
+    """Decorate a class so that unknown attributes raise an error with a hint, for example for names of other libraries.
 
     Parameters
     ----------

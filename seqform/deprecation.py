@@ -1,4 +1,4 @@
-"""Names that have moved, found at their old place for one more minor version."""
+"""Names that have moved, available at their old place for one more minor version."""
 
 import re
 import sys
@@ -13,21 +13,21 @@ from .standard_error import warn
 def deprecated_names(
     module: str, moved: Mapping[str, str], otherwise: Callable[[str], Any] | None = None
 ) -> Callable[[str], Any]:
-    """Return a ``__getattr__`` for a module some of whose names have moved or are called otherwise now.
+    """Return a ``__getattr__`` for a module that has moved or renamed some of its names.
 
     Parameters
     ----------
     module : str
         The name of the module, ``__name__``.
     moved : mapping of str to str
-        For each old name, the module and the name that it has now, ``package.module.name``.
+        For each old name, the current module and name, ``package.module.name``.
     otherwise : callable, optional
-        What finds the names that are not among those, if the module has a ``__getattr__`` of its own.
+        Looks up all other names, if the module has a ``__getattr__`` of its own.
 
     Returns
     -------
     callable
-        It warns of an old name with a ``DeprecationWarning`` that says the new one.
+        Warns about an old name with a ``DeprecationWarning`` that gives the new one.
 
     Examples
     --------
@@ -62,8 +62,8 @@ def deprecated_names(
 
 
 def _whereabouts(module: str, name: str) -> str:
-    """Return in which package below a module a name is, or what there is of nearly that name."""
-    from .errors import nearest  # not before it is needed: the top module is to be imported in no time
+    """Return a hint: the package below a module that has a name, or the most similar names."""
+    from .errors import nearest  # imported late, so that importing the top module stays fast
 
     here = Path(str(sys.modules[module].__file__)).parent
     for file in sorted(here.glob("*/__init__.py*")) + sorted(here.glob("*/*/__init__.py*")):

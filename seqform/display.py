@@ -1,4 +1,4 @@
-"""Displays in notebooks, and pictures: HTML and matplotlib are loaded on first use."""
+"""Displays in notebooks, and pictures. HTML and matplotlib are loaded on first use."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
@@ -19,13 +19,13 @@ def _found(place: str) -> Callable[..., Any]:
 
 
 class Displayed:
-    """An object that notebooks show as blocks of a page, in place of its text.
+    """An object that notebooks show as blocks of a page instead of as text.
 
     Attributes
     ----------
     shown_by : str
-        The function that makes the blocks of an object: its module, a colon and its name. Notebooks show every result,
-        so blocks are few.
+        The function that makes the blocks of an object, as ``module:name``. Notebooks show every result, so there are
+        few blocks.
     """
 
     shown_by: ClassVar[str]
@@ -42,12 +42,12 @@ class Displayed:
 
 
 class Drawn:
-    """A result with a picture of its own.
+    """A result that has a picture.
 
     Attributes
     ----------
     drawn_by : str
-        The function that draws it, in the form of :attr:`Displayed.shown_by`, unless the class does.
+        The function that draws it, in the form of :attr:`Displayed.shown_by`, unless the class draws it.
     """
 
     drawn_by: ClassVar[str]
@@ -58,7 +58,7 @@ class Drawn:
 
     @abstractmethod
     def figure(self) -> "Figure":
-        """Draw it.
+        """Draw the result.
 
         Raises
         ------

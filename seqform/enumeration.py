@@ -61,8 +61,8 @@ def enumerate_game(rules: Rules, exact: bool = False, memory: int | str | None =
     exact : bool
         Keep chance probabilities and payoffs as fractions beside the floats.
     memory : int or str, optional
-        The budget, in bytes or as text such as ``"8GB"``. The default is the environment variable ``TREEPLEX_MEMORY``,
-        or half of the available memory if it is not set.
+        The budget, in bytes or as a string such as ``"8GB"``. The default is the environment variable
+        ``TREEPLEX_MEMORY``, or half of the available memory if it is not set.
 
     Returns
     -------
@@ -250,7 +250,7 @@ def _actions_of(label: Hashable, actions: Any, watch: Watch, number: int) -> tup
 
 
 def _plain_outcomes(given: Any) -> list[tuple[Hashable, Any]] | None:
-    """Return chance outcomes with float probabilities if labels are distinct texts and probabilities sum to one."""
+    """Return chance outcomes with float probabilities if labels are distinct strings and probabilities sum to one."""
     if given.__class__ is not list and given.__class__ is not tuple:
         return None
     for pair in given:

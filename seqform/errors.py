@@ -265,7 +265,7 @@ class CheckpointError(TreeplexError, ValueError):
     >>> solve(Nash(load_game("kuhn")), "dcfr", checkpoint=Checkpoint("nowhere/run"))
     Traceback (most recent call last):
         ...
-    treeplex.seqform.errors.CheckpointError: nowhere/run: it cannot be written: ...
+    treeplex.seqform.errors.CheckpointError: nowhere/run cannot be written: ...
     """
 
 
@@ -299,9 +299,9 @@ class TimeLimitError(SolverError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return `` (did you mean …?)`` if a known name is close to the given one, ignoring case; otherwise an empty text.
+    """Return `` (did you mean …?)`` if a known name is close to the given one, ignoring case; else an empty string.
 
-    A name is close if it is one of the words of the other name, has nearly the same letters, or contains its initials.
+    A name is close if it is a word of the other name or vice versa, has nearly the same letters, or has its initials.
 
     Examples
     --------
@@ -331,7 +331,7 @@ _WORDS = re.compile(r"[^\W_]+")
 
 
 def one_of(names: Iterable[str], most: int = 20) -> str:
-    """Return names as messages list them; a long list is cut.
+    """Return names as messages list them; a long list is truncated.
 
     Examples
     --------
@@ -346,7 +346,7 @@ def one_of(names: Iterable[str], most: int = 20) -> str:
 
 
 def shown(value: Any, limit: int = 120) -> str:
-    """Return a value as messages show it: its ``repr`` on one line, cut if it is long.
+    """Return a value as messages show it: its ``repr`` on one line, truncated if it is long.
 
     Examples
     --------
@@ -362,6 +362,6 @@ def shown(value: Any, limit: int = 120) -> str:
 
 
 def one_line(text: str, limit: int = 120) -> str:
-    """Return a text on one line, with control characters escaped, cut if it is long."""
+    """Return a string on one line, with control characters escaped, truncated if it is long."""
     text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text[: limit + 1])
     return text if len(text) <= limit else text[: limit - 1] + "…"

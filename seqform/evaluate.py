@@ -377,7 +377,7 @@ def cce_gap(game: Game | SequenceForm, profiles: Iterable[Profile], weights: Ite
     play, drawn = EmpiricalPlay(game), list(profiles)
     counts = [1.0] * len(drawn) if weights is None else list(weights)
     if len(counts) != len(drawn):
-        raise InvalidStrategyError("expected one weight per profile")
+        raise InvalidStrategyError("the numbers of profiles and weights differ: expected one weight per profile")
     for profile, weight in zip(drawn, counts, strict=True):
         play.add(profile, weight)
     return play.cce_gap

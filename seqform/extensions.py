@@ -1,4 +1,4 @@
-"""What other packages add: their entry points, and what a class must be to be added."""
+"""Objects that other packages add: their entry points, and the requirements on their classes."""
 
 import functools
 import inspect
@@ -17,7 +17,7 @@ _PREFIX = "treeplex."
 
 @functools.cache
 def entry_points() -> "Mapping[str, tuple[EntryPoint, ...]]":
-    """Return the entry points of all registries, by group; to find them takes a few milliseconds."""
+    """Return the entry points of all registries, by group; finding them takes a few milliseconds."""
     from importlib import metadata
 
     found = metadata.entry_points()
@@ -25,7 +25,7 @@ def entry_points() -> "Mapping[str, tuple[EntryPoint, ...]]":
 
 
 def extensions() -> dict[str, list[str]]:
-    """Return the names of what entry points add, by package and version; nothing is loaded."""
+    """Return the names that entry points add, by package and version, without loading the entry points."""
     found: dict[str, list[str]] = {}
     for point in (point for points in entry_points().values() for point in points):
         package = "unknown" if point.dist is None else f"{point.dist.name} {point.dist.version}"
@@ -34,7 +34,7 @@ def extensions() -> dict[str, list[str]]:
 
 
 def check_class(kind: Any, base: type, error: type[TreeplexError]) -> None:
-    """Refuse what is not a dataclass of a kind, ready to be made.
+    """Raise an error unless a class is a concrete dataclass derived from a base class.
 
     Raises
     ------
@@ -55,20 +55,20 @@ def check_class(kind: Any, base: type, error: type[TreeplexError]) -> None:
 def accepting(
     base: type, error: type[TreeplexError], example: str
 ) -> Callable[[Any], tuple[str, type[Any], type[Any]]]:
-    """Return what a registry of dataclasses of a kind accepts: those with a name and declared parameters.
+    """Return a check of the classes that a registry accepts: dataclasses with a name and declared parameters.
 
     Parameters
     ----------
     base : type
     error : type of exception
     example : str
-        A name, for messages.
+        A name for messages.
     """
 
     def accept(kind: Any) -> tuple[str, type[Any], type[Any]]:
         check_class(kind, base, error)
-        check_attribute(kind, "name", str, f"its name in texts, such as name = {example!r}", error)
-        _ = parameters_of(kind)  # raises here if they are not declared as they should be
+        check_attribute(kind, "name", str, f"its name, such as name = {example!r}", error)
+        _ = parameters_of(kind)  # raises an error here if they are not declared correctly
         return kind.name, kind, kind
 
     return accept

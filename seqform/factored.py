@@ -94,7 +94,7 @@ class FactoredPayoff(Factorable, ReadOnly):
             )
         for name, factor in (("left", self.left), ("right", self.right)):
             if not np.isfinite(factor.data).all():
-                raise InvalidGameError(f"the {name} factor holds a number that is not finite")
+                raise InvalidGameError(f"the {name} factor contains a number that is not finite")
         self.chained: npt.NDArray[np.bool_] | None = None
         if scale is not None and not 0.0 < scale < np.inf:
             raise InvalidGameError(f"the scale of the payoffs is {shown(scale)}, expected a positive finite number")
@@ -103,15 +103,15 @@ class FactoredPayoff(Factorable, ReadOnly):
             self.chained = np.array(chained, dtype=bool)
             if self.chained.shape != (self.num_factors,) or self.chained[:1].any():
                 raise InvalidGameError(
-                    f"chained has shape {self.chained.shape}, expected ({self.num_factors},): one truth value per "
-                    "factor, the first one false, because it begins a chain"
+                    f"chained has shape {self.chained.shape}, expected ({self.num_factors},): one boolean per "
+                    "factor, the first one false, because it starts a chain"
                 )
             self.chained.flags.writeable = False
         with np.errstate(over="ignore"):
             sums = abs(self.right) if chained is None else sp.csr_array(abs(self.right).sum(axis=0)[None])
             most = float(abs(self.left).sum(axis=1).max(initial=0.0) * sums.data.max(initial=0.0))
         if not np.isfinite(most):
-            raise InvalidGameError("the factors are too large: their product may hold a number that is not finite")
+            raise InvalidGameError("the factors are too large: their product may contain a number that is not finite")
 
     def __getstate__(self) -> dict[str, Any]:
         return {"left": self.left, "right": self.right, "chained": self.chained, "_scale": self._scale}

@@ -1,4 +1,4 @@
-"""Fingerprints: short texts that identify games, the same in every process and on every platform."""
+"""Fingerprints: short strings that identify games, the same in every process and on every platform."""
 
 import hashlib
 import re
@@ -189,7 +189,7 @@ def _label_text(label: Any) -> str:
     text = repr(label)
     if _ADDRESS.search(text):
         raise InvalidGameError(
-            f"label {one_line(text)} is printed with its address, which differs in every process: give "
-            f"{kind.__name__} a __repr__ that distinguishes labels, so that the game can be recognised"
+            f"label {one_line(text)} contains a memory address, which differs in every process: give "
+            f"{kind.__name__} a __repr__ that distinguishes labels, so that the game has a fingerprint"
         )
     return text

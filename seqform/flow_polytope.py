@@ -17,7 +17,7 @@ INFLOW_TOLERANCE = 1e-9
 def checked_inflow(
     inflow: Any, num_actions: npt.ArrayLike
 ) -> tuple[Integers | None, sp.csr_array | None, Integers, Integers]:
-    """Return the parent sequences if each infoset has one, otherwise the inflow; the numbers of actions, and offsets.
+    """Return parent sequences if every infoset has only one, otherwise the inflow; action counts; and offsets.
 
     Parameters are those of :meth:`Treeplex.from_inflow <treeplex.Treeplex.from_inflow>`.
 

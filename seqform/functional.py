@@ -134,7 +134,7 @@ def split_call(text: str) -> tuple[str, list[str]]:
     return name.strip(), [json.loads(piece) if _QUOTED.fullmatch(piece) else piece for piece in pieces if piece]
 
 
-# An argument: quoted texts, and unquoted characters other than commas.
+# An argument: quoted strings, and unquoted characters other than commas.
 _QUOTED = re.compile(r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt])*"')
 _ARGUMENT = re.compile(rf'(?:{_QUOTED.pattern}|[^,"]|")+')
 
@@ -301,10 +301,10 @@ def _reach_matrix_in_public_form(game: HasSequenceForm, form: Any, player: int, 
 
 
 def leaves_below(game: HasSequenceForm, player: int, infosets: Any = None) -> tuple[Any, Any]:
-    """Return infosets of a player and leaves below each to which the player's first actions lead.
+    """Return infosets of a player, and the leaves below each to which the player's first actions lead.
 
-    The leaves represent the histories of the infoset: the reach by chance and the others sums to the same number over
-    the leaves as over the histories.
+    The leaves represent the histories of the infoset: the reach by chance and the others has the same sum over the
+    leaves as over the histories.
     """
     treeplex, table = _tree_of(game, player)
     wanted = np.ones(treeplex.num_infosets, dtype=bool) if infosets is None else np.asarray(infosets, dtype=bool)

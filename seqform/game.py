@@ -72,7 +72,7 @@ class Game(HasSequenceForm, Displayed):
     parameters : mapping, optional
         All parameters of the family, including defaults.
     spec : str, optional
-        The text that loads the game; by default the name.
+        The string that loads the game; by default the name.
     rules : Rules, optional
     tree : GameTree, optional
     sequence_form : SequenceForm, or callable that returns one, optional
@@ -123,7 +123,7 @@ class Game(HasSequenceForm, Displayed):
         if rules is None and tree is None and sequence_form is None:
             raise InvalidGameError(
                 f"game {shown(name)} needs rules, a tree or a sequence form; "
-                f"load_game({shown(name)}) loads one by its name"
+                f"load_game({shown(name)}) loads a game by name"
             )
         if rules is not None:
             check_rules(rules)
@@ -174,7 +174,7 @@ class Game(HasSequenceForm, Displayed):
     def from_tree(cls, tree: Any, name: str = "tree") -> "Game":
         """Make a game from a :class:`GameTree` or from a ``networkx.DiGraph`` with its attributes.
 
-        The game keeps an unchangeable copy, so later changes of `tree` do not affect it.
+        The game keeps a read-only copy, so later changes of `tree` do not affect it.
 
         Raises
         ------
@@ -189,7 +189,7 @@ class Game(HasSequenceForm, Displayed):
         return cls(name, sequence_form=sequence_form)
 
     def own_profile(self, path: str | PathLike[str]) -> "Profile | None":
-        """Read the strategies of a file in a format that is special to this kind of game; ``None`` for other files.
+        """Read the strategies in a file whose format is special to this kind of game; ``None`` for other files.
 
         Raises
         ------
@@ -262,7 +262,7 @@ class Game(HasSequenceForm, Displayed):
         """Whether the sequence form or the public form has been built."""
         return "sequence_form" in vars(self) or vars(self).get("public_form") is not None
 
-    #: The problem that is posed on it by default.
+    #: The name of the problem that is solved by default.
     default_problem: str = "nash"
 
     @property
@@ -272,7 +272,7 @@ class Game(HasSequenceForm, Displayed):
 
     @property
     def whole(self) -> tuple[float, str] | None:
-        """The quantity that per-cent tolerances refer to, in payoff units and in words; ``None`` if there is none."""
+        """The quantity that percentage tolerances refer to, in payoff units and in words; ``None`` if there is none."""
         return None
 
     #: The constant subtracted from player 1's payoffs to make them the opposite of player 0's; see :attr:`zero_sum`.
@@ -284,9 +284,9 @@ class Game(HasSequenceForm, Displayed):
     def zero_sum(self) -> "Game":
         """The two-player zero-sum game that is solved in place of this one; the game itself if it is one.
 
-        If the payoffs have another constant sum, it is subtracted from player 1's payoffs, and :attr:`constant` of the
-        result holds it. A one-player game gets a player 1 without decisions: :attr:`is_of_one`. Both games have the
-        same strategies and variables.
+        If the payoffs have another constant sum, the sum is subtracted from player 1's payoffs and stored as
+        :attr:`constant` of the result. A one-player game gets a player 1 without decisions: :attr:`is_of_one`. Both
+        games have the same strategies and variables.
 
         Raises
         ------
@@ -439,12 +439,12 @@ class Game(HasSequenceForm, Displayed):
 
     @cached_property
     def action_words(self) -> Mapping[str, Hashable]:
-        """Action labels by long words for them, such as ``raise`` for ``r``; empty if the rules define none.
+        """Action labels by longer words for them, such as ``raise`` for ``r``; empty if the rules define none.
 
         Raises
         ------
         InvalidGameError
-            If the rules' ``action_words`` are not a mapping of texts to labels.
+            If the rules' ``action_words`` are not a mapping of strings to labels.
         """
         words = getattr(self.rules, "action_words", None) or {}
         sound = isinstance(words, Mapping) and all(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     DiGraph = nx.DiGraph[Any]
 else:
-    # Importing networkx takes a third as long as importing this library, and most games do not need it.
+    # Importing networkx takes a third of the time of importing this library, and most games do not need it.
     nx = lazy_loader.load("networkx")
     DiGraph = Any
 
@@ -371,8 +371,8 @@ class GameTree(Displayed):
                 if not _is_number(edge["prob"]):
                     self._refuse(
                         node,
-                        f"gives outcome {shown(edge['action'])} probability {shown(edge['prob'])}, expected one from "
-                        "0 to 1",
+                        f"gives outcome {shown(edge['action'])} probability {shown(edge['prob'])}, expected a "
+                        "number from 0 to 1",
                     )
 
 

@@ -1,4 +1,4 @@
-"""Sequence forms that a user gives: checks of treeplexes, leaves, payoff matrices and constraints."""
+"""Sequence forms given by the user: checks of treeplexes, leaves, payoff matrices and constraints."""
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -125,7 +125,7 @@ def _check_sequences(leaves: Any, shape: tuple[int, ...]) -> None:
         if sequences.min() < 0 or sequences.max() >= num_sequences:
             leaf = int(np.argmax((sequences < 0) | (sequences >= num_sequences)))
             raise InvalidGameError(
-                f"leaf {leaf} has sequence {sequences[leaf]} of player {player}, expected one from 0 to "
+                f"leaf {leaf} has sequence {sequences[leaf]} of player {player}, expected a number from 0 to "
                 f"{num_sequences - 1}"
             )
 
@@ -149,7 +149,7 @@ def _checked_matrices(payoff_matrices: Sequence[Any], shape: tuple[int, ...]) ->
                 "sequence of player 1"
             )
         if not np.isfinite(matrix.data).all():
-            raise InvalidGameError(f"{name} holds a number that is not finite")
+            raise InvalidGameError(f"{name} contains a number that is not finite")
         matrices.append(frozen(matrix))
     return matrices[0], matrices[1]
 

@@ -13,7 +13,7 @@ from .parameters import Parameter
 
 @dataclass(frozen=True)
 class Grammar:
-    """The reader of the texts for one kind of object, and its errors.
+    """The parser of strings for one kind of object, and its errors.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class Grammar:
     unknown : type
         Raised for unknown names of objects and of their parameters.
     invalid : type
-        Raised for texts that cannot be read and for values that a parameter does not accept.
+        Raised for strings that cannot be parsed and for values that a parameter does not accept.
     prefix : str
         A prefix of an object's name in messages; empty by default.
 
@@ -48,7 +48,7 @@ class Grammar:
     prefix: str = ""
 
     def split(self, text: str) -> tuple[str, str | None]:
-        """Return the name at the beginning of a text, and the part after its colon; ``None`` if it has no colon."""
+        """Return the name at the beginning of a string, and the part after its colon; ``None`` if it has no colon."""
         name, colon, rest = text.partition(":")
         return name.strip(), rest if colon else None
 
@@ -69,11 +69,11 @@ class Grammar:
         forms : iterable of str
             The forms of the known names.
         also : str
-            Other accepted texts.
+            Other accepted strings.
         known : iterable of str, optional
             The names alone, if the forms contain more than names.
         hinted : str, optional
-            The name for which to suggest the nearest known one, if it differs from `name`.
+            The name for which to suggest the most similar known one, if it differs from `name`.
         """
         written = list(forms)
         names = written if known is None else list(known)
@@ -98,12 +98,12 @@ class Grammar:
         raise self.unknown(f"{self.prefix}{name}: unknown parameter {shown(key, 60)}{hint}; {expected}")
 
     def texts(self, name: str, text: str | None, parameters: Sequence[Parameter]) -> dict[str, str]:
-        """Read the text after ``name:``, and return the texts of values by the names of their parameters.
+        """Parse the part after ``name:`` and return the values as strings, by the names of their parameters.
 
         Raises
         ------
         TreeplexError
-            If it cannot be read, or a parameter is unknown or given twice.
+            If it cannot be parsed, or a parameter is unknown or given twice.
         """
         given: dict[str, str] = {}
         first = next((each for each in parameters if each.about.first), None)
@@ -132,12 +132,12 @@ class Grammar:
         return given
 
     def read(self, name: str, text: str | None, parameters: Sequence[Parameter]) -> dict[str, Any]:
-        """Read the text after ``name:``, and return the values by the names of their parameters.
+        """Parse the part after ``name:`` and return the values by the names of their parameters.
 
         Raises
         ------
         TreeplexError
-            If it cannot be read, a parameter is unknown, given twice or missing, or a value is not allowed.
+            If it cannot be parsed, a parameter is unknown, given twice or missing, or a value is not allowed.
         """
         given = self.texts(name, text, parameters)
         missing = next((each for each in parameters if each.required and each.name not in given), None)
@@ -154,7 +154,7 @@ class Grammar:
         }
 
     def items(self, name: str, text: str, separator: str) -> list[str]:
-        """Split a text at a separator outside of parentheses.
+        """Split a string at a separator outside parentheses.
 
         Raises
         ------
@@ -188,7 +188,7 @@ class Grammar:
 
 
 def without_parentheses(text: str) -> str:
-    """Return a text without the parentheses that enclose all of it, if there are any.
+    """Return a string without the parentheses that enclose all of it, if there are any.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def without_parentheses(text: str) -> str:
 
 
 def usage(name: str, parameters: Iterable[Parameter]) -> str:
-    """Return the written form of an object:  ``name:first,key=K[,key=K]``.
+    """Return how to write an object:  ``name:first,key=K[,key=K]``.
 
     Examples
     --------

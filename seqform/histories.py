@@ -23,7 +23,7 @@ class History:
     action : hashable
         The action or the outcome of chance that leads here.
     place : int
-        Its index among its siblings.
+        The index of the action among those of `before`.
     probability : number
         The probability of chance's last outcome; 1 after a player's action.
     number : int
@@ -66,12 +66,12 @@ def walk(rules: Rules, watch: Watch | None = None, leaves_first: bool = True) ->
         Checks memory on the way.
     leaves_first : bool
         Whether leaves come right after their parent, last action first, as in
-        :func:`~treeplex.seqform.enumeration.enumerate_game`; if not, each comes in its place among the actions.
+        :func:`~treeplex.seqform.enumeration.enumerate_game`; if not, each comes at its position among the actions.
 
     Yields
     ------
     History
-        The walk asks the rules for its actions only when it goes on.
+        The walk asks the rules for its actions only when it continues.
     """
     player_at, child, outcomes_at = rules.player, rules.child, outcomes_of(rules)
     root = rules.initial_state()
@@ -118,7 +118,7 @@ def name_leaf(rules: Rules, leaf: int) -> str:
 
 
 def describe_path(actions: Sequence[Hashable]) -> str:
-    """Name a history by its action path, ``the root`` if it is empty; a long path is cut in the middle."""
+    """Name a history by its action path, or ``the root`` if it is empty; a long path is shortened in the middle."""
     actions = list(actions)
     names = [one_line(str(action), 40) for action in (actions if len(actions) <= 20 else actions[:10] + actions[-10:])]
     if len(actions) > 20:

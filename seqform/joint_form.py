@@ -14,7 +14,7 @@ from .fingerprint import digest_of
 from .payoffs import Payoff
 from .public_form import PublicForm
 
-#: The most numbers of an array in memory at once.
+#: The largest number of entries of an array in memory.
 _HELD = 2**23
 
 
@@ -28,7 +28,7 @@ class JointLeaves:
         The leaves, as nodes of the public tree.
     amounts : ndarray of float64, shape (players, k)
     payoff : ndarray of float, shape (states of player 0, states of player 1, …)
-        U, a number for all states that may be dealt together; it includes the probability of the deal.
+        U, one number per combination of states that may be dealt together; it includes the probability of the deal.
 
     Examples
     --------
@@ -154,7 +154,7 @@ class JointPayoff(Payoff):
         return found
 
     def arrival(self, player: int, nodes: Sequence[int], plans: Sequence[Floats]) -> Floats:
-        """Return the probability that each of a player's states reaches public states if the player plays to them.
+        """Return the probability that each of a player's states reaches public states if the player plays towards them.
 
         Parameters
         ----------

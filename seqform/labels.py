@@ -68,7 +68,7 @@ def listed(
     ----------
     values : iterable
     what : str
-        The beginning of the message: the object that has the values.
+        The subject and verb of the message: the object that has the values.
     error : type of exception
     verb : str
         ``pass`` or ``return``: the action that the message recommends for a tuple.
@@ -95,7 +95,7 @@ def listed(
 
 
 def is_listing(values: Any) -> bool:
-    """Return whether values are a sequence: not a text, and not a mapping or a set, which have no order.
+    """Return whether values are a sequence: not a string, and not a mapping or a set, which have no order.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def is_same_label(first: Any, second: Any) -> bool:
     >>> is_same_label(("bet", 1), ("bet", 1)), is_same_label(("bet", 1), ("bet", True))
     (True, False)
     """
-    if first.__class__ is not second.__class__:  # numpy's numbers and texts, and enumerations, count as Python's
+    if first.__class__ is not second.__class__:  # numpy's numbers and strings, and enumerations, count as Python's
         first, second = (each.item() if isinstance(each, np.generic) else each for each in (first, second))
         kinds = {first.__class__, second.__class__}
         if len(kinds) > 1 and (
@@ -138,7 +138,7 @@ def check_one_label(label: Any, known: Any, what: str) -> None:
     label, known : hashable
         Equal to each other.
     what : str
-        The beginning of the message: the objects that the labels belong to.
+        The subject of the message: the objects that the labels belong to.
 
     Raises
     ------
@@ -147,26 +147,26 @@ def check_one_label(label: Any, known: Any, what: str) -> None:
     if not is_same_label(label, known):
         raise InvalidGameError(
             f"{what} have the labels {shown(known, 60)} and {shown(label, 60)}, which are equal in Python: expected "
-            "distinct labels, such as texts"
+            "distinct labels, such as strings"
         )
 
 
 def check_one_text(text: object, labels: Iterable[Hashable], where: str, error: type[TreeplexError]) -> None:
-    """Raise an error if a text stands for several labels, such as ``"1"`` and ``1``.
+    """Raise an error if a string matches several labels, such as ``"1"`` and ``1``.
 
     Parameters
     ----------
     text : object
         Other values are not checked.
     labels : iterable of hashable
-        The labels that it may stand for.
+        The labels that it may match.
     where : str
-        The beginning of the message: the place of the labels.
+        The subject of the message: the place of the labels.
     error : type of exception
     """
     alike = [label for label in dict.fromkeys(labels) if str(label) == text] if isinstance(text, str) else []
     if len(alike) > 1:
         listed = " and ".join(shown(label, 40) for label in alike[:3])
         raise error(
-            f"{where} has {len(alike)} labels that print as {shown(text, 40)}, {listed}: expected distinct texts"
+            f"{where} has {len(alike)} labels that print as {shown(text, 40)}, {listed}: expected distinct strings"
         )

@@ -14,7 +14,7 @@ from .errors import TimeLimitError
 
 #: Seconds after the deadline at which work without an answer is stopped.
 GRACE = 0.3
-#: The parts of the time of a solve; second questions, such as the value of the game, are counted separately.
+#: The parts of the time of a solve; follow-up computations, such as the value of the game, are counted separately.
 PARTS = ("loading", "compiling", "building", "solving", "certifying", "writing")
 
 #: The clock, in seconds. All limits and measurements read this one, so that tests can set the time.
@@ -127,7 +127,7 @@ def time_limited(seconds: float) -> Iterator[Deadline]:
 
 @contextmanager
 def finishing() -> Iterator[None]:
-    """Complete an answer in the block: the command line lets it exceed the limit; ``check_time`` is not affected."""
+    """Complete an answer in the block: the command line lets it exceed the limit; ``check_time`` does not."""
     deadlines = list(_deadline.get(_NEVER).all())
     for deadline in deadlines:
         deadline.finishing += 1
@@ -286,7 +286,7 @@ class Stopwatch:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """The seconds so far by part: :data:`PARTS`, then second questions by name."""
+        """The seconds so far by part: :data:`PARTS`, then follow-up computations by name."""
         self.turn(self.part)
         return {**dict.fromkeys(PARTS, 0.0), **self._taken}
 
@@ -342,12 +342,12 @@ def stopwatches() -> tuple[Stopwatch, ...]:
 
 @contextmanager
 def answering(question: str) -> Iterator[None]:
-    """Count solving and certifying in the block towards a second question, such as ``game_value``.
+    """Count solving and certifying in the block towards a follow-up computation, such as ``game_value``.
 
     Parameters
     ----------
     question : str
-        Its name in JSON; reports show blanks for underscores.
+        Its name in JSON; reports replace underscores with spaces.
     """
     before = [(watch, watch.answer(question), watch.turn("solving")) for watch in _watches.get()]
     try:
@@ -360,7 +360,7 @@ def answering(question: str) -> Iterator[None]:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Exclude the block from time limits, and count it as loading of modules."""
+    """Exclude the block from time limits, and count it as loading modules."""
     with uncounted(), timed("loading"):
         yield
 

@@ -25,14 +25,14 @@ def infoset_losses(game: Game | SequenceForm, profile: Profile, player: int) -> 
     Parameters
     ----------
     game : Game or SequenceForm
-        With any number of players and any payoffs; its plans may form a flow polytope.
+        A game with any number of players and any payoffs; its plans may form a flow polytope.
     profile : Profile
     player : int
 
     Returns
     -------
     ndarray of float64, shape (num_infosets,)
-        At least 0, in payoff units. They sum to the player's regret, the gain of a best response over the profile.
+        At least 0, in payoff units. Their sum is the player's regret, the gain of a best response over the profile.
 
     Raises
     ------
@@ -48,8 +48,8 @@ def infoset_losses(game: Game | SequenceForm, profile: Profile, player: int) -> 
 
         ℓ(I) = Σ_a x(I, a) (V(I) − v(I, a)),
 
-    the player's own reach of I times the counterfactual regret of its behaviour there, if it best-responds from the
-    next decision on. As Σ_a x(I, a) = Σ_s w(I, s) x(s), all V(I) but those below the empty sequence cancel in the sum:
+    the player's own reach of I times the counterfactual regret of its behaviour there, if the player best-responds from
+    the next decision on. As Σ_a x(I, a) = Σ_s w(I, s) x(s), all V(I) except those below the empty sequence cancel:
 
         Σ_I ℓ(I) = v(∅) − g · x,
 
@@ -79,7 +79,7 @@ def infoset_losses(game: Game | SequenceForm, profile: Profile, player: int) -> 
 
 
 def _lost(treeplex: Treeplex, gradient: Floats, plan: Floats) -> tuple[Floats, Floats]:
-    """Return each sequence's loss x(I, a) (V(I) − v(I, a)), 0 for the empty one, and the values v."""
+    """Return each sequence's loss x(I, a) (V(I) − v(I, a)), 0 for the empty sequence, and the values v."""
     values = sequence_values(treeplex, gradient)
     lost = np.zeros(len(values))
     if treeplex.num_infosets:
@@ -105,9 +105,10 @@ def largest_losses(
     Returns
     -------
     list of dict
-        With ``player``; ``infoset``, its label as text; ``loss``, see :func:`infoset_losses`; ``reach``, the player's
-        own probability of playing to the infoset; ``action``, the action that loses most there; ``probability``, that
-        action's probability; and ``better``, the best response's action. Infosets whose loss is round-off are left out.
+        With ``player``; ``infoset``, its label as a string; ``loss``, see :func:`infoset_losses`; ``reach``, the
+        player's own probability of playing to the infoset; ``action``, the action that loses most there;
+        ``probability``, that action's probability; and ``better``, the best response's action. Infosets whose loss is
+        round-off are omitted.
 
     Examples
     --------
@@ -147,7 +148,7 @@ def largest_losses(
 
 
 def losses_table(rows: Sequence[Mapping[str, Any]], title: str) -> Table:
-    """Return rows of :func:`largest_losses` as a table of a solution."""
+    """Return rows of :func:`largest_losses` as a table for reports."""
     columns = [
         *(Column("player", count), Column("infoset"), Column("loss", payoff), Column("reach", share)),
         *(Column("action", heading="plays"), Column("probability", share), Column("better")),

@@ -1,4 +1,4 @@
-"""The available memory of the machine, and reading and formatting amounts of memory."""
+"""The machine's available memory, and parsing and formatting of memory sizes."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _AMOUNT = re.compile(r"(\d{1,20}(?:\.\d{1,20})?)\s*(?:([kmgt])(i?)b|b)?", re.IGN
 
 
 def read_memory(amount: Any, name: str) -> int:
-    """Read an amount of memory.
+    """Parse a memory size.
 
     Parameters
     ----------

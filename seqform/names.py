@@ -1,4 +1,4 @@
-"""Infosets, sequences and actions by their labels, and their names in text, ``SEAT/INFOSET:ACTION``.
+"""Infosets, sequences and actions by their labels, and their names as strings, ``SEAT/INFOSET:ACTION``.
 
 See "Spellings of a label" in the docs.
 """
@@ -33,7 +33,7 @@ class Labelled(Protocol):
 
 
 def quoted_label(label: object) -> str:
-    """Return a label as text, in double quotes if it contains blanks or special characters.
+    """Return a label as a string, in double quotes if it contains spaces or special characters.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def find_sequence(treeplex: Labelled, infoset: Hashable, action: Hashable) -> in
 
 
 def name_actions(treeplex: Labelled, infoset: int | None) -> dict[str, list[Hashable]]:
-    """Return actions by their names in texts; see :meth:`~treeplex.Treeplex.actions_by_name`."""
+    """Return actions by their names in strings; see :meth:`~treeplex.Treeplex.actions_by_name`."""
     labels = treeplex.action_labels
     known = dict.fromkeys(chain.from_iterable(labels) if infoset is None else labels[infoset])
     names: dict[str, list[Hashable]] = {}

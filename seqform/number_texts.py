@@ -1,4 +1,4 @@
-"""Conversion of texts and exact numbers to floats and fractions, never rounding to zero; seconds as text."""
+"""Conversion of strings and exact numbers to floats and fractions, never rounding to zero; seconds as strings."""
 
 import math
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from fractions import Fraction
 from numbers import Real
 from typing import Any
 
-# The largest length of a number's text, and exponent of a decimal: larger ones would fill the memory.
+# The largest length of a number as a string, and the largest exponent of a decimal: larger ones would fill the memory.
 _LONGEST_TEXT, _LARGEST_EXPONENT = 10_000, 400
 
 
@@ -26,7 +26,7 @@ class TooLargeError(ValueError):
 
 
 def read_float(text: str) -> float:
-    """Return a number given as text as a float.
+    """Return a number given as a string as a float.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def read_float(text: str) -> float:
 
 
 def read_share(text: str) -> float:
-    """Return a share given as text, a number or a percentage, as a float.
+    """Return a number or a percentage, given as a string, as a float.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def exact_float(number: float | Fraction | Decimal) -> float:
 
 
 def read_exactly(value: Any) -> float | Fraction:
-    """Return a number or a text as a float, or exact ones as a fraction."""
+    """Return a number or a string as a float, or exact ones as a fraction."""
     if isinstance(value, str):
         if len(value) > _LONGEST_TEXT:
             raise ValueError("it is too long")
@@ -115,7 +115,7 @@ def seconds_text(number: float) -> str:
 
 
 def seconds_in_words(seconds: Mapping[str, float]) -> str:
-    """Return the seconds of each stage, in order; stages below 0.5% of the total are left out.
+    """Return the seconds of each stage, in order; stages below 0.5% of the total are omitted.
 
     Examples
     --------

@@ -128,7 +128,7 @@ class ObserverTree(ReadOnly):
         return slice(int(self.starts[number]), int(self.starts[number + 1]))
 
     def name(self, number: int) -> str:
-        """Return a class in words: own private information, public history, and the information that others reveal."""
+        """Describe a class: own private information, public history, and the information that others reveal."""
         parts = [repr(self.private[number]), "/".join(self.public[number]) or "the start"]
         parts += [f"shown {player}: {label!r}" for player, label in self.shown[number]]
         return ", ".join(parts)
@@ -254,7 +254,7 @@ def observer_tree(game: Game, player: int, memory: int | str | None = None) -> O
     rules = game.rules
     if rules is None or not says_what_is_observed(rules):
         raise UnsupportedProblemError(
-            f"{game.spec} does not say what players observe: expected rules with the methods private_information, "
+            f"{game.spec} does not define what players observe, expected rules with the methods private_information, "
             "public_history and shows"
         )
     player = checked_player(game, player)
@@ -290,7 +290,7 @@ class _Classes:
         self.own_sequences: list[int] = []
         self.own_infosets: list[int] = []
         self.results: list[float] = []
-        self.first_met: list[int] = []  # the number of one history of each class
+        self.first_met: list[int] = []  # the number of the first history of each class
         self.first_acted: dict[int, int] = {}  # the number of one history of a class at which the observer moves
         self.infosets: list[dict[Hashable, tuple[int, int]]] = [{} for _ in range(rules.num_players)]
         self.next_sequence = [1] * rules.num_players
@@ -345,14 +345,14 @@ class _Classes:
         private = self._private(history, self.player)
         public = self.rules.public_history(history.state)
         if public.__class__ is not tuple or not all(event.__class__ is str for event in public):
-            raise InvalidGameError(f"{history} has the public history {shown(public)}, expected a tuple of texts")
+            raise InvalidGameError(f"{history} has the public history {shown(public)}, expected a tuple of strings")
         return private, public
 
     def _private(self, history: History, player: int) -> str:
         private = self.rules.private_information(history.state, player)
         if private.__class__ is not str:
             raise InvalidGameError(
-                f"{history} has private information {shown(private)} of player {player}, expected a text"
+                f"{history} has private information {shown(private)} of player {player}, expected a string"
             )
         return private
 
@@ -383,7 +383,10 @@ class _Classes:
             here = self._add(history, label, sequences, before, result)
         if here != before and self.parents[here] != before:
             self._refuse_two(
-                here, self.first_met[here], history, "came from different views: an observer's views must form a tree"
+                here,
+                self.first_met[here],
+                history,
+                "came from different classes: an observer's classes must form a tree",
             )
         if self.own_sequences[here] != sequences[self.player]:
             self._refuse_two(
@@ -404,7 +407,7 @@ class _Classes:
             if public[: len(earlier)] != earlier:
                 raise InvalidGameError(
                     f"{history} has the public history {shown(public)} after {shown(earlier)}, expected one that "
-                    "begins with it"
+                    "starts with it"
                 )
         here = len(self.labels)
         label = self._shared(label)

@@ -1,4 +1,4 @@
-"""What other libraries call the attributes of games and strategies, and what to write here; see :mod:`.hints`."""
+"""Other libraries' names for attributes of games and strategies, and the names to use here; see :mod:`.hints`."""
 
 OF_GAMES = {
     "players": "num_players, or range(game.num_players)",

@@ -1,4 +1,4 @@
-"""Parameters in words: the text of a value, the expected values, and the reason why a value is invalid."""
+"""Descriptions of parameters: a value as a string, the expected values, and the reason why a value is invalid."""
 
 import math
 import shlex
@@ -10,12 +10,12 @@ from .number_texts import TooLargeError, TooSmallError, read_float
 
 
 def read_value(kind: type, text: str, large: bool = False) -> object:
-    """Convert text to a value of a parameter whose range is still to be checked.
+    """Convert a string to a value of a parameter, without checking the range.
 
     Parameters
     ----------
     kind : type
-        Of the value.
+        The type of the value.
     text : str
     large : bool
         Whether integers are often large, so that ``1e6`` is read as one.
@@ -33,32 +33,32 @@ def read_value(kind: type, text: str, large: bool = False) -> object:
         number = read_float(text) if large and not text.lstrip("+").isdecimal() else math.nan
         return int(number) if number.is_integer() and abs(number) <= 2**53 else int(text)
     if kind in (float, Fraction):
-        # With an exponent through float, which bounds it; no digit that a float keeps is lost.
+        # With an exponent through float, which bounds it; every digit that a float can represent is kept.
         exact = "/" in text or (len(text) <= 40 and "e" not in text.lower())
         return Fraction(text) if exact else read_float(text)
     return text
 
 
 def read_several(value: object) -> object:
-    """Return the values of text in parentheses, ``(a,b)``, as a list; another value as it is."""
+    """Return the values of a string in parentheses, ``(a,b)``, as a list; any other value is returned unchanged."""
     if isinstance(value, str) and value.startswith("(") and value.endswith(")"):
         return [part.strip() for part in value[1:-1].split(",")]
     return value
 
 
 def expected_value(kind: type, choices: Sequence[str], form: str | None, bounds: Sequence[int | None]) -> str:
-    """Return what a value of a parameter has to be.
+    """Describe the expected values of a parameter.
 
     Parameters
     ----------
     kind : type
-        Of the value.
+        The type of the value.
     choices : sequence of str
-        What a text may be.
+        The allowed strings.
     form : str, optional
-        How a value is written.
+        How to write a value.
     bounds : sequence of int or None
-        The minimum, the maximum, and a bound that the value has to be above.
+        The minimum, the maximum, and an exclusive lower bound.
     """
     if kind is bool:
         return "true or false"
@@ -78,19 +78,19 @@ def _range(minimum: int | None, maximum: int | None, above: int | None) -> str:
 
 
 def received_value(value: object) -> str:
-    """Return a value as the message shows it that refuses it."""
+    """Return a value as the message that rejects it shows it."""
     received = value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else shown(value)
     text = one_line(received)
     return (text if len(text) <= 40 else text[:37] + "...") or "nothing"
 
 
 def reason_of(error: Exception) -> str:
-    """Return in parentheses why a number is invalid, if the expected values do not make it clear."""
+    """Return the reason, in parentheses, why a number is invalid, if the expected values do not make it clear."""
     return f" ({error})" if isinstance(error, TooSmallError | TooLargeError) else ""
 
 
 def as_typed(text: str) -> str:
-    """Return a word of the command line as a message shows it: as you would type it, shortened if it is long.
+    """Return a word of the command line as messages show it: as you would type it, shortened if it is long.
 
     Examples
     --------

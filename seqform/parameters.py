@@ -26,7 +26,7 @@ class About:
     Parameters
     ----------
     description : str
-        A few words for the user.
+        A short description for the user.
     minimum, maximum : int, optional
         Inclusive bounds.
     above : int, optional
@@ -36,23 +36,23 @@ class About:
     kind : type, optional
         The type of a value, if the annotation does not give it.
     choices : tuple of str
-        The allowed texts, if the annotation does not give them.
+        The allowed strings, if the annotation does not give them.
     form : str, optional
-        The form of a value in help, such as ``ACTION:DELTA``; by default a letter.
+        A placeholder for the value in help, such as ``ACTION:DELTA``; by default a letter.
     alias : str, optional
         An alternative name, such as the letter used in a paper.
     large : bool
         Whether integers are often large, so that ``1e6`` is accepted.
     many : bool
-        Whether it may be given several times; in text, several values are enclosed in parentheses.
+        Whether it may be given several times; in a string, several values are enclosed in parentheses.
     first : bool
-        Whether its value comes first in text, without its name, as in ``abstraction:JQ.K/pair.nopair``.
+        Whether its value comes first in a string, without its name, as in ``abstraction:JQ.K/pair.nopair``.
     option : bool
-        Whether the command line has an option for it; if not, it can only be given in the text.
+        Whether the command line has an option for it; if not, it can only be given in the string.
     expected : str, optional
         The allowed values in words, if the type, bounds and `choices` do not describe them.
     example : str, optional
-        A value for examples of commands; by default the form.
+        A value for examples of commands; by default the placeholder.
     """
 
     description: str
@@ -108,7 +108,7 @@ class Parameter:
 
     @property
     def form(self) -> str:
-        """The form of a value in help: a letter, unless a form is declared."""
+        """The placeholder for the value in help: a letter, unless a form is declared."""
         if self.about.form is not None:
             return self.about.form
         return "N" if self.kind is int else self.name.rpartition("_")[2][0].upper()
@@ -124,7 +124,7 @@ class Parameter:
 
     @property
     def is_read_elsewhere(self) -> bool:
-        """Whether text is passed on unchanged, because this class does not read values of its type."""
+        """Whether a string is passed on unchanged, because this class does not parse values of its type."""
         return self.kind not in (bool, int, float, Fraction, str)
 
     @property
@@ -141,7 +141,7 @@ class Parameter:
         return f"{low if about.above is None else f'({about.above}'}, {high}"
 
     def convert(self, value: object) -> object:
-        """Convert a value, or its text, to the parameter's type, after checking its type and range.
+        """Convert a value, or a string, to the parameter's type, after checking its type and range.
 
         Raises
         ------
@@ -191,7 +191,7 @@ class Parameter:
         return float(number) if self.kind is float else number
 
     def failure(self, owner: str, value: object, error: type[TreeplexError], reason: str = "") -> TreeplexError:
-        """Return the error that states the value received for the parameter and the values expected."""
+        """Return the error that gives the value received for the parameter and the values expected."""
         from .parameter_texts import received_value
 
         return error(f"{owner}: {self.name} = {received_value(value)}{reason}; expected {self.expected}")
@@ -260,7 +260,7 @@ def _declared(declaring: Any) -> tuple[Parameter, ...]:
 
 
 def _kind(annotation: Any) -> tuple[type, tuple[str, ...]]:
-    """Return the type of a parameter's values, and the words that are allowed."""
+    """Return the type of a parameter's values, and the allowed words."""
     union = typing.get_origin(annotation) in (types.UnionType, typing.Union)
     members = [each for each in (typing.get_args(annotation) if union else (annotation,)) if each is not type(None)]
     choices = tuple(
@@ -273,9 +273,9 @@ def _kind(annotation: Any) -> tuple[type, tuple[str, ...]]:
 
 
 def check_parameters(declaring: Any, error: type[TreeplexError] = InvalidGameError) -> None:
-    """Check each parameter of a new dataclass instance separately, and store it in its own type.
+    """Check each parameter of a new dataclass instance separately, and convert it to its type.
 
-    Called first in ``__post_init__``, so that constructor calls are checked in the same way as text.
+    Called first in ``__post_init__``, so that constructor calls are checked in the same way as strings.
 
     Raises
     ------

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from .arrays import Floats, Integers, ReadOnly, frozen
 from .errors import UnsupportedProblemError
 
-#: A loss counts as a penalty if it exceeds by this factor what careful play may lose.
+#: A loss counts as a penalty if it exceeds the largest loss under careful play by this factor.
 PENALTY = 100.0
 #: Payoffs below this fraction of the largest count as zero: they vanish in floating-point sums.
 LEAST = 1e-13

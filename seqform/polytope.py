@@ -16,7 +16,7 @@ from .errors import InvalidStrategyError, UnsupportedProblemError
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The infosets with the same number of own decisions above them, laid out for one vectorised pass.
+    """The infosets with the same number of own decisions above them, arranged for one vectorised pass.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Treeplex(ReadOnly):
 
     A player who forgets how an infoset was reached, without effect on later payoffs and infosets, has a *flow polytope*
     instead: several sequences lead to an infoset, each with a weight (:meth:`from_inflow`). A flow polytope has no
-    parent sequences, and functions that need a tree reject it; ``single_parent`` tells the two apart.
+    parent sequences, and functions that need a tree reject it; ``single_parent`` distinguishes the two.
 
     Parameters
     ----------
@@ -281,8 +281,8 @@ class Treeplex(ReadOnly):
         """
         if self._parents is None:
             raise UnsupportedProblemError(
-                "this needs a treeplex in which one sequence leads to each infoset, and the player's plans form a flow "
-                "polytope, in which several sequences do"
+                "this needs a treeplex in which one sequence leads to each infoset, but the player's plans form a flow "
+                "polytope, in which several sequences may"
             )
         return self._parents
 
@@ -451,7 +451,7 @@ class Treeplex(ReadOnly):
         return find_sequence(self, infoset, action)
 
     def actions_by_name(self, infoset: int | None = None) -> dict[str, list[Hashable]]:
-        """Return the player's actions by their names in texts.
+        """Return the player's actions by their names in strings.
 
         Parameters
         ----------
@@ -461,8 +461,8 @@ class Treeplex(ReadOnly):
         Returns
         -------
         dict of str to list of labels
-            First by the text of each label, then by the :attr:`action_words` for these labels. A word that is also the
-            text of a label means that label. Labels with equal texts share a name.
+            Keys are first the labels as strings, then the :attr:`action_words` for these labels. A word that is also a
+            label as a string means that label. Labels with equal strings share a name.
 
         Examples
         --------

@@ -24,15 +24,15 @@ from .public_tree import PublicTree
 from .rules import CHANCE, TERMINAL, Rules
 from .sequence_form import SequenceForm
 
-#: The most entries of factored payoffs that are searched for penalties.
+#: The largest number of entries of factored payoffs that are searched for penalties.
 _MOST_ENTRIES = 2**17
 
 
 @dataclass(frozen=True, eq=False)
 class Symmetry:
-    """An exchange, such as of two suits, that leaves a game unchanged.
+    """An exchange, for example of two suits, that leaves a game unchanged.
 
-    The nodes of a board map to those of another in order.
+    The nodes of a board map to those of its image in order.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Symmetry:
 
 
 def is_any_card(step: str) -> bool:
-    """Whether a step of a line stands for any outcome of public chance: ``deal *``, or ``*`` alone.
+    """Whether a step of a line matches any outcome of public chance: ``deal *``, or ``*`` alone.
 
     Examples
     --------
@@ -66,15 +66,16 @@ def is_any_card(step: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Boards:
-    """The outcomes of public chance, which do not depend on the players.
+    """The outcomes of public chance, which do not depend on the players' actions.
 
     Parameters
     ----------
     nodes : array_like of int, shape (num_nodes,)
-        The board of each node of a public tree. The root's is 0, and a board's nodes are either all or none of them
-        after another board's.
+        The board of each node of a public tree. The root's board is 0. If one node of a board lies
+        below another board, all nodes of the former do.
     present : sequence of pairs of array_like of int
-        For each board, the numbers of each player's states that reach it; others have no infosets there.
+        For each board, the numbers of each player's states that are possible there; other states have no infosets
+        there.
     """
 
     nodes: npt.ArrayLike
@@ -82,15 +83,15 @@ class Boards:
 
 
 def steps_of(line: str) -> list[str]:
-    """Return the actions and cards of a line, written as for :meth:`PublicForm.find`.
+    """Return the actions and cards of a line, in the notation of :meth:`PublicForm.find`.
 
     Raises
     ------
     InvalidGameError
-        If the line is not text.
+        If the line is not a string.
     """
     if not isinstance(line, str):
-        raise InvalidGameError(f"received {shown(line)}, expected actions as text, such as 'check, bet 120'")
+        raise InvalidGameError(f"received {shown(line)}, expected actions as a string, such as 'check, bet 120'")
     return [" ".join(step.split()) for step in line.split(",")] if line.strip() else []
 
 
@@ -105,12 +106,12 @@ def place_of(steps: Sequence[str], number: int, names: Sequence[str], dealt: boo
     names : sequence of str
         The actions or cards at the public state.
     dealt : bool
-        Whether these are cards, before which ``deal`` may stand.
+        Whether these are cards, which may be preceded by ``deal``.
 
     Raises
     ------
     InvalidGameError
-        If the step names none of them; the message lists them.
+        If the step matches none of them; the message lists them.
     """
     step = steps[number]
     wanted = step.casefold().removeprefix("deal ") if dealt else step.casefold()
@@ -122,17 +123,18 @@ def place_of(steps: Sequence[str], number: int, names: Sequence[str], dealt: boo
     return folded[wanted]
 
 
-#: Bytes of the sequence form per infoset, with its label, and per sequence, with its entry of E.
+#: Bytes of the sequence form per infoset, including its label, and per sequence, including its entry of E.
 _INFOSET_BYTES, _SEQUENCE_BYTES = 130, 60
 
 
 class PublicForm(ReadOnly):
     """A game of two players whose private information is all dealt at the root.
 
-    After the private deal everything is public, so a public state has a decision for each private state of the player
-    who moves, all with the same actions. A player's payoff is a sum over the leaves of the public tree of bilinear
-    forms in the players' reaches, xᵀ A y = Σ_z r₀(z)ᵀ U_z r₁(z); A itself is never built. Usually one player is paid
-    what the other pays; if both may lose, for example to a rake, leaves have amounts for each.
+    After the private deal everything is public. A public state therefore has one decision for each private state of the
+    player who moves, all with the same actions. A player's payoff is a sum over the leaves of the public tree of
+    bilinear forms in the players' reaches, xᵀ A y = Σ_z r₀(z)ᵀ U_z r₁(z); A itself is never built. Usually
+    one player's payoff is the opposite of the other's; if both may lose, for example to a rake, leaves have an amount
+    for each player.
 
     Parameters
     ----------
@@ -141,14 +143,14 @@ class PublicForm(ReadOnly):
     parents : array_like of int, shape (num_nodes,)
         The parent of each public state; −1 at the root.
     actions : sequence of hashable, length num_nodes
-        The action or card that leads to each public state; anything at the root.
+        The action or card that leads to each public state; any value at the root.
     states : two sequences of hashable
         Each player's private states, such as hands.
     leaves : sequence of Leaves
-        The payoffs of leaves; a leaf in several of them pays the sum, in none of them 0.
+        The payoffs of leaves. A leaf in several of them pays the sum; a leaf in none of them pays 0.
     weights : two array_like of float, optional
-        The reach of each player's private states at the root; by default 1, if payoffs include the probabilities of the
-        deal.
+        The reach of each player's private states at the root. The default is 1, for payoffs that include the
+        probabilities of the deal.
     scale : float, optional
         The largest absolute payoff without probabilities; by default the largest entry of leaves' payoffs.
     labels : mapping of (node, state number) to hashable, optional
@@ -159,7 +161,7 @@ class PublicForm(ReadOnly):
         The probability that each pair of states reaches a leaf, including public chance but not the players' reaches:
         :meth:`arrival` needs them.
     symmetries : sequence of Symmetry, optional
-        All but the identity; they form a group with it. Loops walk equivalent boards once.
+        All symmetries except the identity; with it they form a group. Loops visit equivalent boards once.
 
     Attributes
     ----------
@@ -207,7 +209,7 @@ class PublicForm(ReadOnly):
         count = len(self.players)
         if len(self.parents) != count or len(self.actions) != count:
             raise InvalidGameError(
-                f"a public tree of {count} players, {len(self.parents)} parents and {len(self.actions)} actions: "
+                f"a public tree has {count} players, {len(self.parents)} parents and {len(self.actions)} actions, "
                 "expected one of each per node"
             )
         if count == 0 or self.parents[0] != -1 or not (self.parents[1:] < np.arange(1, count)).all():
@@ -269,7 +271,7 @@ class PublicForm(ReadOnly):
 
     @property
     def num_infosets(self) -> tuple[int, ...]:
-        """The number of each player's infosets in the sequence form, which is not built for it."""
+        """The number of each player's infosets in the sequence form, computed without building the form."""
         return tuple(int(here.sum()) for here, _ in self._decided)
 
     @property
@@ -296,7 +298,7 @@ class PublicForm(ReadOnly):
 
     @cached_property
     def is_zero_sum(self) -> bool:
-        """Whether one player pays what the other is paid at all leaves."""
+        """Whether the players' payoffs sum to zero at all leaves."""
         return all(one.is_zero_sum for one in self.leaves)
 
     @cached_property
@@ -316,7 +318,7 @@ class PublicForm(ReadOnly):
 
     @property
     def is_small(self) -> bool:
-        """Whether the payoffs have no showdowns and convert to a matrix fast."""
+        """Whether the payoffs have no showdowns and can quickly be converted to a matrix."""
         entries = 0
         for one in self.leaves:
             if not isinstance(one.payoff, FactoredPayoff):
@@ -350,7 +352,7 @@ class PublicForm(ReadOnly):
         return tuple(reversed(path))
 
     def after(self, nodes: Indices) -> Indices:
-        """Return the children of public states, state by state."""
+        """Return the children of public states, grouped by state."""
         counts = self.ends[nodes + 1] - self.ends[nodes]
         firsts = np.repeat(self.ends[nodes] - np.cumsum(counts) + counts, counts)
         return self.by_parent[firsts + np.arange(len(firsts))]
@@ -364,17 +366,17 @@ class PublicForm(ReadOnly):
 
     @cached_property
     def by_parent(self) -> Indices:
-        """All nodes in the order of their parents."""
+        """All nodes, ordered by their parents."""
         return np.argsort(self.parents, kind="stable")
 
     @cached_property
     def ends(self) -> Indices:
-        """The start of each node's children in :attr:`by_parent`, and the end of the last one's."""
+        """The start of each node's children in :attr:`by_parent`, followed by the end of the last group."""
         return np.searchsorted(self.parents[self.by_parent], np.arange(len(self.parents) + 1))
 
     @cached_property
     def _paid(self) -> tuple[Indices, Indices, Floats]:
-        """The leaves of all groups: nodes, which group, and the amounts of both players."""
+        """The leaves of all groups: their nodes, their groups, and the amounts of both players."""
         sizes = [len(group.nodes) for group in self.leaves]
         none = [np.zeros(0, dtype=np.int64)]
         return (
@@ -384,7 +386,7 @@ class PublicForm(ReadOnly):
         )
 
     def leaves_among(self, inside: npt.NDArray[np.bool_]) -> Iterator[Leaves]:
-        """Yield the groups of leaves, of each what is inside of a part of the tree.
+        """Yield the groups of leaves, restricted to a part of the tree.
 
         Parameters
         ----------
@@ -397,7 +399,7 @@ class PublicForm(ReadOnly):
 
     @cached_property
     def _nearest(self) -> tuple[Indices, Indices]:
-        """How few leaves a public state must pass through whoever moves, and which child they are after."""
+        """For each public state, the fewest leaves that carry all of its probability, and the child above them."""
         costs, choices = np.ones(len(self.players), dtype=np.int64), np.zeros(len(self.players), dtype=np.int64)
         for node in np.flatnonzero(self.players != TERMINAL)[::-1].tolist():
             after = self.children[node]
@@ -407,7 +409,7 @@ class PublicForm(ReadOnly):
 
     @cached_property
     def _dealt(self) -> dict[int, tuple[int, float]]:
-        """For each leaf, which of the deals it is in, and how likely it is there."""
+        """For each leaf, the index of its deal and its probability."""
         return {
             node: (number, amount)
             for number, group in enumerate(self.deals)
@@ -415,7 +417,7 @@ class PublicForm(ReadOnly):
         }
 
     def arrival(self, player: int, node: int, reach: Floats) -> Floats:
-        """Return how likely each of a player's states comes to a public state, if the player itself goes there.
+        """Return the probability that each of a player's states reaches a public state if the player plays towards it.
 
         Parameters
         ----------
@@ -427,12 +429,12 @@ class PublicForm(ReadOnly):
         Returns
         -------
         ndarray of float64, shape (number of the player's states,)
-            The weight of the player's own state is not multiplied in.
+            The weight of the player's own state is not included.
 
         Raises
         ------
         UnsupportedProblemError
-            If the form does not say how likely pairs of states are (`deals`).
+            If the form does not have the probabilities of pairs of states (`deals`).
         """
         total = np.zeros(len(self.states[player]))
         for number, amount in self._dealt_at(node).items():
@@ -441,7 +443,7 @@ class PublicForm(ReadOnly):
         return total if player == 0 else -total
 
     def pairs(self, node: int) -> sp.csr_array:
-        """Return how likely each pair of states comes to a public state, if both players go there.
+        """Return the probability that each pair of states arrives at a public state if both players play towards it.
 
         Parameters
         ----------
@@ -450,12 +452,12 @@ class PublicForm(ReadOnly):
         Returns
         -------
         csr_array, shape (states of player 0, states of player 1)
-            Weights of the states are not multiplied in.
+            Weights of the states are not included.
 
         Raises
         ------
         UnsupportedProblemError
-            If the form does not say how likely pairs of states are (`deals`).
+            If the form does not have the probabilities of pairs of states (`deals`).
         """
         total = sp.csr_array((len(self.states[0]), len(self.states[1])))
         for number, amount in self._dealt_at(node).items():
@@ -463,11 +465,12 @@ class PublicForm(ReadOnly):
         return total
 
     def _dealt_at(self, node: int) -> dict[int, float]:
-        """Return how often each of the deals counts in the pairs of states at a public state."""
+        """Return the weight of each deal in the pairs of states at a public state."""
         if not self.deals:
             raise UnsupportedProblemError("this public form has no probabilities of pairs of states (deals)")
         _, choices = self._nearest
-        # Whatever both do from here on, they arrive at leaves with the same probability: at those that are fewest.
+        # Whatever both players do from here on, the leaves reached have the same total probability: use the fewest
+        # leaves.
         found: dict[int, float] = {}
         nodes = [node]
         while nodes:
@@ -487,13 +490,13 @@ class PublicForm(ReadOnly):
         Parameters
         ----------
         at : str
-            The actions and cards from the root on, comma separated, such as ``"check, bet 120"``; nothing for the root.
-            ``deal`` may stand before a card.
+            The actions and cards from the root, separated by commas, such as ``"check, bet 120"``; an empty string for
+            the root. A card may be preceded by ``deal``.
 
         Raises
         ------
         InvalidGameError
-            If there is no such state; the message lists what could have followed.
+            If there is no such state; the message lists the possible next actions or cards.
 
         Examples
         --------
@@ -512,7 +515,7 @@ class PublicForm(ReadOnly):
 
     @cached_property
     def _sequences(self) -> tuple[tuple[Indices, ...], ...]:
-        """For each player, the sequence of each state that leads to each node: 0 where it has not moved yet."""
+        """For each player, the sequence of each state that leads to each node: 0 before the player has moved."""
         return tuple(self._sequences_of(player) for player in range(len(self.states)))
 
     def sequences(self, player: int, node: int) -> Indices:
@@ -555,7 +558,7 @@ class PublicForm(ReadOnly):
     def sequence_form(self) -> SequenceForm:
         """Return the game in sequence form, whose payoffs are a :class:`PublicPayoff`.
 
-        Infosets and sequences are those of the nodes, state by state.
+        Infosets and sequences follow the order of the nodes, and of the states at each node.
 
         Raises
         ------
@@ -574,7 +577,7 @@ class PublicForm(ReadOnly):
         return SequenceForm(treeplexes, factored=self._payoff, known_as=self.fingerprint)
 
     def public_tree(self) -> PublicTree:
-        """Return the public states at which somebody moves, in the order of the nodes, without a leaf table.
+        """Return the public states at which a player or chance moves, in the order of the nodes, without a leaf table.
 
         Examples
         --------
@@ -583,7 +586,7 @@ class PublicForm(ReadOnly):
         PublicTree(states=191, levels=9)
         """
         inner = np.flatnonzero(self.players != TERMINAL)
-        number = np.full(len(self.players) + 1, -1, dtype=np.int32)  # the last is for what is before the root
+        number = np.full(len(self.players) + 1, -1, dtype=np.int32)  # the last entry is for the parent of the root
         number[inner] = np.arange(len(inner))
         parents = number[self.parents[inner]]
         levels = np.zeros(len(inner), dtype=np.int32)
@@ -615,7 +618,7 @@ class PublicForm(ReadOnly):
 
 
 class _Collected:
-    """The public tree of rules, put together from their histories."""
+    """The public tree of rules, collected from their histories."""
 
     def __init__(self, rules: Rules, budget: Budget) -> None:
         missing = [name for name in ("private_information", "public_history") if not hasattr(rules, name)]
@@ -625,7 +628,7 @@ class _Collected:
                 f"{type(rules).__name__} has no {missing[0]}"
             )
         if rules.num_players != 2:
-            raise UnsupportedProblemError(f"a public form needs two players, and the game has {rules.num_players}")
+            raise UnsupportedProblemError(f"a public form needs two players, but the game has {rules.num_players}")
         budget.admit(rules)
         self._rules: Any = rules
         self._numbers: dict[tuple[Any, ...], int] = {}
@@ -644,7 +647,7 @@ class _Collected:
             self._add(history)
 
     def _add(self, history: Any) -> None:
-        """Enter a history; its data are its public state, the states dealt, and the probability of chance so far."""
+        """Add a history; its data are its public state, the states dealt, and the probability of chance so far."""
         rules, before = self._rules, history.before
         public = rules.public_history(history.state)
         dealt = tuple(rules.private_information(history.state, player) for player in (0, 1))
@@ -662,7 +665,7 @@ class _Collected:
             self.boards.append(self._board(parent))
         if parent >= 0 and before.data[1] != dealt and history.player != TERMINAL:
             raise UnsupportedProblemError(
-                f"a public form needs private information that is dealt at the root alone, and at {history} it "
+                f"a public form needs private information that is dealt only at the root, but at {history} it "
                 f"changes to {shown(dealt)}"
             )
         if parent >= 0:
@@ -681,7 +684,7 @@ class _Collected:
             self.payoffs.setdefault(node, []).append((numbers[0], numbers[1], *brought))
 
     def _board(self, parent: int) -> int:
-        """Return the board of the newest node: its parent's, unless chance has shown something else since."""
+        """Return the board of the newest node: its parent's, unless chance has revealed something since."""
         if parent >= 0 and self.players[parent] != CHANCE:
             return self.boards[parent]
         shown_since = (-1, None) if parent < 0 else (self.boards[parent], self.actions[-1])
@@ -714,7 +717,7 @@ class _Collected:
         )
 
     def _leaves(self, place: Indices) -> list[Leaves]:
-        """Return what leaves pay: player 0 what player 1 pays, or each of them something of its own."""
+        """Return the payoffs of leaves: opposite amounts for the two players, or a separate amount for each."""
         amounts = [np.ones(1)] if self.is_zero_sum else [np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]])]
         return [
             Leaves(place[[node]], each, self._payoff(node, 3 + player))
@@ -723,9 +726,9 @@ class _Collected:
         ]
 
     def _payoff(self, node: int, column: int) -> FactoredPayoff:
-        """Return how likely a leaf is (2) or what it pays player 0 (3) or 1 (4), a factor for each state of player 1.
+        """Return a leaf's probability (2) or its payoff to player 0 (3) or 1 (4), one factor per state of player 1.
 
-        Probabilities are multiplied in.
+        Payoffs are multiplied by probabilities.
         """
         columns = [np.array(one) for one in zip(*self.payoffs[node], strict=True)]
         left = sp.coo_array((columns[column], (columns[0], columns[1])), shape=tuple(map(len, self.states)))

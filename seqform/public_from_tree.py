@@ -1,7 +1,7 @@
 """Public states derived from a game's infosets.
 
-Histories are first put in the order of time, so that all histories of an infoset stand at one time; then common
-knowledge follows level by level.
+Histories are first ordered in time so that all histories of an infoset have the same time. Common knowledge then
+follows level by level.
 """
 
 from array import array
@@ -21,12 +21,12 @@ from .public_tree import PublicTree, check_order, contracted
 from .rules import CHANCE, TERMINAL, Rules
 from .sequence_form import SequenceForm
 
-#: What a history that waits for its time has in place of a mover and of an event.
+#: The mover and the event of a history that waits for its time.
 WAITS = -2
-#: In place of an event: at the root, or where a player does not learn it.
+#: The event at the root, or one that a player does not learn.
 NO_EVENT = -3
-#: Bytes at the peak for each place of a history in time: 220 to 600 by the allocations that tracemalloc counts (CPython
-#: 3.11), the most where much is public.
+#: Peak bytes for each place of a history in time: tracemalloc counts 220 to 600 (CPython 3.11), most in games with much
+#: public information.
 PLACE_BYTES = 400
 
 
@@ -37,14 +37,14 @@ class Histories:
     Attributes
     ----------
     parents : list of int
-        −1 for the root.
+        The parent of each history; −1 for the root.
     movers : list of int
     infosets : list of int
-        The number among the mover's infosets; −1 at a chance node.
+        The infoset of each history among its mover's infosets; −1 at a chance node.
     events : list of int
-        The action or outcome that led here, numbered by who moved and its label.
+        The action or outcome that led to each history, numbered by mover and label.
     infoset_labels : list of list of hashable
-        For each player, in order of the numbers.
+        For each player, the labels in the order of the numbers.
     infoset_histories : list of list of int
         For each player, the first history of each infoset.
     leaf_parents : array of int
@@ -62,20 +62,20 @@ class Histories:
 
 @dataclass(frozen=True, eq=False)
 class Timed:
-    """Histories and the places where they wait, which are numbered after them.
+    """Histories and the places at which they wait, which are numbered after them.
 
     Attributes
     ----------
     before : list of int
-        The place one time earlier; −1 for the root.
+        The place one time step earlier; −1 for the root.
     movers, events : list of int
-        :data:`WAITS` for a place where a history waits, and for the step from there.
+        :data:`WAITS` for a place at which a history waits, and for the step from there.
     infosets : list of int
-        Of the histories only.
+        The infosets of the histories only.
     history : list of int
-        The history itself, or the one that waits.
+        The history itself, or the history that waits there.
     at : list of list of int
-        The places of each time.
+        The places at each time.
     """
 
     before: list[int]
@@ -118,15 +118,15 @@ def collect_histories(rules: Rules) -> Histories:
 
 
 def times_of(histories: Histories) -> list[int]:
-    """Return each history's time: the longest path to its vertex in the graph that merges infosets.
+    """Return each history's time: the longest path to its vertex in the graph that merges the histories of infosets.
 
-    Jakobsen, Sørensen and Conitzer, "Timeability of extensive-form games", ITCS 2016: there are such times if and only
-    if that graph has no cycle.
+    Jakobsen, Sørensen and Conitzer, "Timeability of extensive-form games", ITCS 2016: such times exist if and only if
+    this graph has no cycle.
 
     Raises
     ------
     UnsupportedProblemError
-        If it has one.
+        If the graph has a cycle.
     """
     offsets = np.cumsum([0, *map(len, histories.infoset_labels)])
     infosets, movers = np.array(histories.infosets), np.array(histories.movers)
@@ -156,7 +156,7 @@ def times_of(histories: Histories) -> list[int]:
 
 
 def _refuse_cycle(histories: Histories, offsets: Any, tails: Any, heads: Any) -> NoReturn:
-    """Name two infosets on a cycle of the graph."""
+    """Raise an error that names two infosets on a cycle of the graph."""
     names = []
     for vertex, _ in nx.find_cycle(nx.DiGraph(zip(tails.tolist(), heads.tolist(), strict=True))):
         player = int(np.searchsorted(offsets, vertex, side="right")) - 1
@@ -164,20 +164,20 @@ def _refuse_cycle(histories: Histories, offsets: Any, tails: Any, heads: Any) ->
             label = histories.infoset_labels[player][vertex - int(offsets[player])]
             names.append(f"infoset {shown(label)} of player {player}")
     raise UnsupportedProblemError(
-        f"{names[0]} lies both before and after {names[1]}: a game whose moves have no order in time has no public "
-        "states, unless its rules define public_state"
+        f"{names[0]} lies both before and after {names[1]}: a game whose moves have no order in time has no "
+        "public states, unless its rules define public_state"
     )
 
 
 def with_waits(histories: Histories, times: list[int]) -> Timed:
-    """Write out the waiting histories and sort all by time.
+    """Add the places at which histories wait, and sort all places by time.
 
     Raises
     ------
     UnsupportedProblemError
-        If they wait more than a million times and twenty times a history.
+        If the number of waits exceeds both a million and twenty per history.
     GameTooLargeError
-        If there is not memory enough.
+        If the places exceed the memory budget.
     """
     count = len(times)
     waits = sum(time - times[parent] - 1 for time, parent in zip(times[1:], histories.parents[1:], strict=True))
@@ -220,51 +220,51 @@ def public_tree_from_infosets(rules: Rules, form: SequenceForm | None = None) ->
     Parameters
     ----------
     rules : Rules
-        Walked before without complaint: :func:`~treeplex.seqform.enumeration.enumerate_game` checks all else. Their
-        method ``public_state``, if they have one, is not read.
+        Rules that :func:`~treeplex.seqform.enumeration.enumerate_game` has already checked. Their method
+        ``public_state`` is ignored.
     form : SequenceForm, optional
-        Their sequence form, to check that it has the infosets that the walk meets.
+        The sequence form of the rules, to check that it has the same infosets.
 
     Returns
     -------
     PublicTree
-        Without labels.
+        A public tree without labels.
 
     Raises
     ------
     UnsupportedProblemError
-        If the game is not timeable: an infoset of it lies both before and after another one. If histories would have to
-        wait for each other so long that there is no room to write that down. If the sequence form is another game's.
+        If the game is not timeable, that is, one of its infosets lies both before and after another one; if histories
+        would have to wait for each other too often; or if the sequence form belongs to another game.
     GameTooLargeError
-        If the histories take more than the budget of :mod:`~treeplex.seqform.budget`.
+        If the histories exceed the budget of :mod:`~treeplex.seqform.budget`.
 
     Notes
     -----
-    *Time.* All histories of an infoset get one time: the length of the longest path to it in the graph in which the
-    histories of each infoset are one vertex (chance nodes are vertices of their own). A history whose time is later
-    than its predecessor's plus one waits in between. A game has such times if and only if this graph has no cycle
+    *Time.* All histories of an infoset get the same time: the length of the longest path to it in the graph in which
+    the histories of each infoset are one vertex and each chance node is a vertex of its own. A history whose time is
+    more than one step after its predecessor's waits in between. Such times exist if and only if this graph has no cycle
     (S. K. Jakobsen, T. B. Sørensen, V. Conitzer, "Timeability of extensive-form games", ITCS 2016).
 
-    *What a player knows.* Infosets say what a player knows only where it acts. Elsewhere, at each time,
+    *Players' knowledge.* Infosets define what a player knows only where it acts. Elsewhere, at each time,
 
-    1. a player who will still act knows as much as its next infosets allow: it cannot tell two histories apart if both
-       lead to one next own infoset, or if a chain of such pairs links them;
+    1. a player who will still act knows as much as its next infosets allow: it cannot distinguish two histories if both
+       lead to the same next own infoset, or if a chain of such pairs links them;
     2. a player who has made its last decision remembers what it knew then, and its own last action. From then on it
-       learns an event (an action, or an outcome of chance) only where the event is public: at a public state at which,
-       for every player who will still act, no two histories that the player cannot tell apart lead by different events
-       to histories that it still cannot tell apart.
+       learns an event (an action, or an outcome of chance) only if the event is public. Events at a public state are
+       public if, for every player who will still act, no two histories that the player cannot distinguish lead by
+       different events to histories that it still cannot distinguish.
 
-    The second rule makes the players' cards at a last decision one public state: who is done never sees them.
+    By the second rule, last decisions that differ only in the players' cards lie in one public state: a player who has
+    finished never sees the others' cards.
 
-    *Public states.* Two histories of one time are in one public state if a chain links them, each pair of which some
-    player cannot tell apart: common knowledge, as in Kovařík et al. (2022). So every infoset lies in one
-    public state. Histories that a player cannot tell apart have predecessors that it cannot tell apart either, by
-    perfect recall and by both rules; so the public states of all times form a tree. In it a state without a
-    decision, which only one state follows, is made one with that, as in
-    :class:`~treeplex.seqform.public_tree.PublicTree`.
+    *Public states.* Two histories of the same time are in one public state if a chain of pairs links them, each of
+    which some player cannot distinguish: common knowledge, as in Kovařík et al. (2022). Therefore every infoset lies in
+    one public state. The predecessors of histories that a player cannot distinguish cannot be distinguished either, by
+    perfect recall and by both rules, so the public states of all times form a tree. In it, a state without a decision
+    and with only one successor is merged with its successor, as in :class:`~treeplex.seqform.public_tree.PublicTree`.
 
-    *As early as possible.* By the first rule a player knows each thing as soon as its infosets allow. Where a public
-    event follows from what happened before (a board card that is the last of the deck), it comes with that.
+    *As early as possible.* By the first rule a player knows each fact as soon as its infosets allow. If a public event
+    follows from earlier ones (a board card that is the last of the deck), it becomes known with them.
 
     Examples
     --------
@@ -285,12 +285,12 @@ def public_tree_from_infosets(rules: Rules, form: SequenceForm | None = None) ->
     return _public_states(histories, timed, knowledge)
 
 
-# Classes of numbers that are joined: ``links`` leads from each number to another one of its class, and in the end to
-# the one that stands for the class, which is linked to itself.
+# Classes of numbers in a union-find structure: ``links`` leads from each number to another number of its class, and
+# finally to the representative of the class, which is linked to itself.
 
 
 def _root_of(links: list[int], one: int) -> int:
-    """Return the representative of an element's class, halving the way to it."""
+    """Return the representative of an element's class, halving the path to it."""
     while links[one] != one:
         links[one] = links[links[one]]
         one = links[one]
@@ -298,15 +298,15 @@ def _root_of(links: list[int], one: int) -> int:
 
 
 def _join(links: list[int], one: int, other: int) -> None:
-    """Make one class of those of two elements."""
+    """Merge the classes of two elements."""
     links[_root_of(links, one)] = _root_of(links, other)
 
 
 def _own_knowledge(timed: Timed, player: int, num_infosets: int) -> list[int]:
-    """Return what a player who still acts knows: classes by number, from the last time up; −1 where it is done.
+    """Return the knowledge of a player who still acts: class numbers, from the last time to the first; −1 afterwards.
 
-    At each time a class is a set of next own infosets, and its number one of them. Classes only grow on the way up, so
-    one union-find does for all times.
+    At each time a class is a set of next own infosets, and its number is one of them. Classes only grow on the way to
+    the root, so one union-find structure serves all times.
     """
     before, movers, infosets = timed.before, timed.movers, timed.infosets
     links = list(range(num_infosets))
@@ -329,13 +329,13 @@ def _own_knowledge(timed: Timed, player: int, num_infosets: int) -> list[int]:
 
 
 def _public_states(histories: Histories, timed: Timed, knowledge: list[list[int]]) -> PublicTree:
-    """Go down time after time: what the players that are done know, and what is common knowledge."""
+    """Process times in order: the knowledge of players who have made their last decision, and common knowledge."""
     before, movers, events, history = timed.before, timed.movers, timed.events, timed.history
     states = [0] * len(before)
     parents = [-1]
     for known in knowledge:
         if known[0] < 0:
-            known[0] = len(known)  # never acts: any number
+            known[0] = len(known)  # the player never acts: any number will do
     for here in timed.at[1:]:
         hidden = _hidden_events(here, states, timed, knowledge)
         for player, known in enumerate(knowledge):
@@ -354,7 +354,7 @@ def _public_states(histories: Histories, timed: Timed, knowledge: list[list[int]
                 parents.append(states[before[one]])
             states[one] = numbers[component]
 
-    # Number them as a depth-first walk meets them; a state follows its parent even if both first hold one history.
+    # Number them in depth-first order; a state follows its parent even if both first contain the same history.
     first = [len(history)] * len(parents)
     players: list[set[int]] = [set() for _ in parents]
     for one, state in enumerate(states):
@@ -374,7 +374,7 @@ def _public_states(histories: Histories, timed: Timed, knowledge: list[list[int]
 
 
 def _hidden_events(here: list[int], states: list[int], timed: Timed, knowledge: list[list[int]]) -> set[int]:
-    """Return the public states before one time whose events somebody who will still act cannot tell apart."""
+    """Return the public states at a time whose events some player who will still act cannot distinguish afterwards."""
     before, events = timed.before, timed.events
     hidden: set[int] = set()
     for known in knowledge:
@@ -386,7 +386,7 @@ def _hidden_events(here: list[int], states: list[int], timed: Timed, knowledge: 
 
 
 def _components(here: list[int], knowledge: list[list[int]]) -> list[int]:
-    """Link the histories of one time that some player cannot tell apart; return a number of each one's component."""
+    """Link the histories of a time that some player cannot distinguish; return each one's component number."""
     links = list(range(len(here)))
     for known in knowledge:
         first: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""The payoffs of a game in public form as an operator on realization plans: computed leaf by leaf, and never stored."""
+"""The payoffs of a game in public form as an operator on realization plans, computed leaf by leaf and never stored."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,30 +14,30 @@ from .budget import Budget
 from .card_payoff import CardPayoff
 from .factored import Factorable, FactoredPayoff
 
-#: Numbers of an array that are held at once.
+#: The largest number of entries of an array in memory.
 _HELD = 2**22
-#: What an entry of the factors takes at most while they are made.
+#: The most bytes that an entry of the factors takes while they are built.
 _ENTRY_BYTES = 80
 
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """Leaves of a public tree that differ in the stakes alone: at leaf z, player i is paid amounts[i, z] · U.
+    """Leaves of a public tree that differ only in the stakes: at leaf z, player i is paid amounts[i, z] · U.
 
     Parameters
     ----------
     nodes : ndarray of int, shape (k,)
         The leaves, as nodes of the public tree.
     amounts : ndarray of float64, shape (k,) or (2, k)
-        Probabilities of public chance multiplied in. A row a player; of one row, what player 0 is paid and player 1
-        pays.
+        One row per player, or a single row for player 0's payoff, whose opposite is player 1's. The amounts include the
+        probabilities of public chance.
     payoff : FactoredPayoff or CardPayoff
         U, shape (states of player 0, states of player 1).
 
     Examples
     --------
-    Where the players' cards are equal, the first leaf pays 3 to player 0 and costs player 1 as much; the second costs
-    both of them 1.
+    If the players' cards are equal, the first leaf pays 3 to player 0 and −3 to player 1, and the second leaf pays −1
+    to both.
 
     >>> from treeplex.seqform.factored import FactoredPayoff
     >>> from treeplex.seqform.public_payoff import Leaves
@@ -69,11 +69,11 @@ class Leaves:
 
     @property
     def is_zero_sum(self) -> bool:
-        """Whether what one player is paid the other one pays."""
+        """Whether the players' payoffs are opposite."""
         return self.amounts.ndim == 1 or bool((self.amounts[0] == -self.amounts[1]).all())
 
     def gradient(self, player: int, reach: Floats) -> Floats:
-        """Return what a player is paid at each leaf and in each of its states, given the other player's reach.
+        """Return a player's payoff at each leaf and in each of its states, given the other player's reach.
 
         Parameters
         ----------
@@ -90,14 +90,14 @@ class Leaves:
 
 
 class HasLeaves(Protocol):
-    """What payoffs need of a :class:`~treeplex.seqform.public_form.PublicForm`: its leaves, and what leads there."""
+    """The part of a :class:`~treeplex.seqform.public_form.PublicForm` that payoffs use: leaves and their sequences."""
 
     leaves: tuple[Leaves, ...]
     weights: tuple[Floats, ...]
 
     @property
     def num_sequences(self) -> tuple[int, ...]:
-        """How many sequences each player has."""
+        """Number of sequences of each player."""
 
     @property
     def payoff_scale(self) -> float:
@@ -105,18 +105,18 @@ class HasLeaves(Protocol):
 
     @property
     def is_zero_sum(self) -> bool:
-        """Whether at all leaves one player pays what the other is paid."""
+        """Whether the players' payoffs are opposite at all leaves."""
 
     def sequences(self, player: int, node: int) -> Indices:
         """Return the sequence of each of a player's states that leads to a public state; −1 if it never does."""
 
 
 class PublicPayoff(Factorable):
-    """The payoffs xᵀ A y and xᵀ B y of a game in public form, between plans of its sequence form; mostly B = −A.
+    """The payoffs xᵀ A y and xᵀ B y of a game in public form, between plans of its sequence form; usually B = −A.
 
-    A product with A walks over the leaves: at leaf z, where private states i and j come by the sequences s and t,
-    A[s, t] has the entry w₀(i) w₁(j) U_z[i, j], with the weights w of the states. So A takes no memory, and its
-    factors, which linear programs need, are built on first use.
+    A product with A visits the leaves. If sequences s and t lead the private states i and j to leaf z, A[s, t] contains
+    w₀(i) w₁(j) U_z[i, j], where w are the weights of the states. Therefore A takes no memory. Its factors, which linear
+    programs need, are built on first use.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class PublicPayoff(Factorable):
         return self._product(0, y)
 
     def transposed_times(self, x: Floats) -> Floats:
-        """Return −Bᵀ x, shape (num_sequences of player 1,): Aᵀ x where payoffs sum to zero."""
+        """Return −Bᵀ x, shape (num_sequences of player 1,), which is Aᵀ x if payoffs sum to zero."""
         return -self._product(1, x)
 
     def gradient(self, player: int, plans: Sequence[Floats]) -> Floats:
@@ -175,11 +175,11 @@ class PublicPayoff(Factorable):
         return np.array([payoff, -payoff if self.is_zero_sum else float(plans[1] @ self._product(1, plans[0]))])
 
     def _product(self, player: int, plan: Floats) -> Floats:
-        """Return what a player is paid per unit of each of its sequences, given the other player's plan."""
+        """Return a player's payoff per unit of each of its sequences, given the other player's plan."""
         form, size = self.form, self.shape[player]
         own, other = form.weights[player], form.weights[1 - player]
         found = np.zeros(size)
-        # State after state comes to a leaf by no sequence: it counts as one behind the last.
+        # States that no sequence leads to a leaf have index −1, which selects the entry after the last sequence.
         known = np.append(plan, 0.0)
         for group in form.leaves:
             count = max(1, _HELD // max(len(own), len(other)))
@@ -191,7 +191,7 @@ class PublicPayoff(Factorable):
         return found
 
     def _places(self, player: int, nodes: Indices) -> Indices:
-        """Return the sequence by which each state comes to each of some nodes, −1 where it does not."""
+        """Return the sequence that leads each state to each of some nodes; −1 if there is none."""
         sequences = [self.form.sequences(player, node) for node in nodes.tolist()]
         return np.array(sequences).reshape(len(nodes), -1)
 
@@ -207,7 +207,7 @@ class PublicPayoff(Factorable):
         Raises
         ------
         GameTooLargeError
-            If they take more memory than the budget.
+            If they exceed the memory budget.
         """
         found = [(len(group.nodes), group.factored) for group in self.form.leaves]
         entries = sum(count * one.nnz for count, one in found)
@@ -228,7 +228,7 @@ class PublicPayoff(Factorable):
         Raises
         ------
         GameTooLargeError
-            If it takes more memory than the budget.
+            If it exceeds the memory budget.
         """
         return self._second if player else self._first
 
@@ -252,7 +252,7 @@ class PublicPayoff(Factorable):
         return FactoredPayoff(left, right.T, chained if chained.any() else None, form.payoff_scale)
 
     def _leaf_factors(self, paid: int) -> Iterator[tuple[Any, Any, npt.NDArray[np.bool_]]]:
-        """Yield what a player is paid, leaf by leaf: both players' entries, and which factors are chained.
+        """Yield a player's payoffs leaf by leaf: both players' entries, and which factors are chained.
 
         Entries are sequences, factors and values.
         """

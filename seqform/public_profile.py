@@ -1,4 +1,4 @@
-"""A profile in public form: what each player does in each state at each public state, and what that is worth."""
+"""Profiles in public form: the players' behaviour at each public state and in each private state, and its values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -15,32 +15,32 @@ from .rules import TERMINAL
 from .sequence_form import SequenceForm, sequence_form_of
 from .strategy import Profile, Strategy
 
-#: Numbers of an array that are held at once: of a larger tree, subtrees are evaluated one after another.
+#: The largest number of entries of an array in memory; subtrees of a larger tree are evaluated one after another.
 _HELD = 2**24
-#: A player's values at all nodes of a tree are kept where they are so many numbers at most.
+#: The largest number of a player's values at all nodes of a tree that are stored.
 _KEPT = 2**22
 
 
 class PublicProfile:
     """A profile of a game in public form.
 
-    Everything is computed in double precision from the behaviour, whatever found it.
+    All values are computed in double precision from the behaviour, regardless of its source.
 
     Parameters
     ----------
     form : PublicForm
     behaviours : callable or mapping
-        Of a node at which a player moves: an array of shape (actions, states of that player) of numbers of at least 0,
-        such as float32 probabilities or visits. They are divided by their sums over actions when they are read; where
-        they are all 0, actions are equally likely.
+        Maps a node at which a player moves to an array of shape (actions, states of that player) with entries of at
+        least 0, such as float32 probabilities or visit counts. The profile divides them by their sums over actions when
+        they are read; if all are 0, actions are equally likely.
     first_values : callable, optional
-        Of a player: its counterfactual values at some nodes, such as those before public chance moves. A large tree is
-        then not walked for them.
+        Maps a player to its counterfactual values at some nodes, such as those before public chance moves, so that a
+        large tree need not be evaluated for them.
 
     Raises
     ------
     InvalidStrategyError
-        When a node is read whose array has another shape or numbers that are negative or not finite.
+        When a node is read whose array has the wrong shape or contains negative or non-finite entries.
 
     Examples
     --------
@@ -72,19 +72,19 @@ class PublicProfile:
 
     @classmethod
     def uniform(cls, form: PublicForm) -> "PublicProfile":
-        """Return the profile in which everyone plays uniformly."""
+        """Return the profile in which all players play uniformly."""
         return cls(form, lambda node: np.ones((len(form.children[node]), len(form.states[form.players[node]]))))
 
     @classmethod
     def of(cls, form: PublicForm, profile: "PublicProfile | Profile") -> "PublicProfile":
-        """Return a profile in public form, whichever form it is in."""
+        """Return a profile in public form, whether or not it is in public form already."""
         if isinstance(profile, StrategiesOnDemand):
             return profile.public
         return profile if isinstance(profile, cls) else cls.from_profile(form, profile)  # type: ignore[arg-type]
 
     @classmethod
     def from_profile(cls, form: PublicForm, profile: Profile) -> "PublicProfile":
-        """Return a profile of the form's sequence form in public form."""
+        """Convert a profile of the form's sequence form to public form."""
 
         def behaviour(node: int) -> Floats:
             player = int(form.players[node])
@@ -94,7 +94,7 @@ class PublicProfile:
         return cls(form, behaviour)
 
     def to_profile(self, game: Game | SequenceForm) -> Profile:
-        """Return it as a profile of the form's sequence form, for games that are small."""
+        """Convert the profile to one of the form's sequence form; meant for small games."""
         form, strategies = self.form, []
         for player, treeplex in enumerate(sequence_form_of(game).treeplexes):
             vector = np.ones(treeplex.num_sequences)
@@ -107,7 +107,7 @@ class PublicProfile:
         return Profile(strategies)
 
     def behaviour(self, node: int) -> Floats:
-        """Return how likely each action is in each state of who moves, shape (actions, states)."""
+        """Return the probability of each action in each state of the player to move, shape (actions, states)."""
         form = self.form
         player = int(form.players[node])
         shape = (len(form.children[node]), len(form.states[player]) if player >= 0 else 0)
@@ -118,12 +118,12 @@ class PublicProfile:
 
     @staticmethod
     def normalised(given: npt.NDArray[Any], node: int) -> Floats:
-        """Return the behaviour that is given at a node, shape (actions, states), divided by its sums over actions.
+        """Return the given behaviour at a node, shape (actions, states), divided by its sums over actions.
 
         Raises
         ------
         InvalidStrategyError
-            If it has numbers that are negative or not finite.
+            If it contains negative or non-finite entries.
         """
         given = np.asarray(given, dtype=np.float64)
         total = given.sum(axis=0)
@@ -133,7 +133,7 @@ class PublicProfile:
         return played
 
     def reach(self, player: int, node: int) -> Floats:
-        """Return a player's reach of a public state: its weights times what it plays on the way, by state."""
+        """Return a player's reach of a public state, by private state: weights times own action probabilities."""
         form = self.form
         found = np.array(form.weights[player])
         while node > 0:
@@ -144,35 +144,35 @@ class PublicProfile:
         return found
 
     def arrival(self, player: int, node: int) -> Floats:
-        """Return how likely each state comes to a public state if the player goes there, own weight aside."""
+        """Return the probability that each state reaches a public state if the player plays towards it, unweighted."""
         return self.form.arrival(player, node, self.reach(1 - player, node))
 
     def values(self, player: int, node: int) -> Floats:
-        """Return what a player is paid on average in each state, given that it is at a public state in that state.
+        """Return a player's mean payoff in each state, given that it is at a public state in that state.
 
         Returns
         -------
         ndarray of float64, shape (number of the player's states,)
-            NaN for states that cannot be there, because the other player never is with one that goes with it.
+            NaN for states that cannot occur there, because the other player never holds a compatible state.
         """
         return self.conditional(self.counterfactual_values(player, node), self.arrival(player, node))
 
     @staticmethod
     def conditional(values: Floats, arrival: Floats) -> Floats:
-        """Return counterfactual values divided by how likely states arrive; NaN where they do not."""
+        """Return counterfactual values divided by the probabilities of arrival; NaN if these are zero."""
         sure = arrival > 1e-13 * arrival.max(initial=0.0)
         paid: Floats = np.divide(values, arrival, out=np.full(len(values), np.nan), where=sure)
         return paid
 
     def counterfactual_values(self, player: int, node: int, best: bool = False) -> Floats:
-        """Return what a player is paid in each state, times the probability of the rest of the world to be there.
+        """Return a player's payoff in each state, weighted by the probability that the others and chance lead there.
 
         Parameters
         ----------
         player : {0, 1}
         node : int
         best : bool
-            Whether the player plays its best response from there on.
+            Whether the player plays its best response from that node on.
 
         Returns
         -------
@@ -188,10 +188,10 @@ class PublicProfile:
         return self._in_parts(player, node, best)
 
     def keep(self, nodes: Sequence[int]) -> None:
-        """Find the values of both players at some nodes in one pass over the tree, to be read after it.
+        """Compute the values of both players at some nodes in one pass over the tree, and store them.
 
-        Of a large tree :meth:`counterfactual_values` would else walk what is below each node once more. Values take
-        8 bytes for each node and state.
+        In a large tree, :meth:`counterfactual_values` would otherwise evaluate the subtree of each node again. The
+        values take 8 bytes for each node and state.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class PublicProfile:
                 self._known[player] = known
 
     def _found(self, player: int) -> Mapping[int, Floats]:
-        """Return the values of a player that are known, by node."""
+        """Return a player's stored values, by node."""
         if player not in self._known:
             self._known[player] = {} if self._first_values is None else self._first_values(player)
         return self._known[player]
@@ -220,7 +220,7 @@ class PublicProfile:
         wanted: npt.NDArray[np.bool_] | None = None,
         known: dict[int, Floats] | None = None,
     ) -> Floats:
-        """Return a player's values at a node, and put those that are wanted at and below it among the known."""
+        """Return a player's values at a node, and store the requested values at and below it."""
         inside = self.form.below(node)
         if len(inside) > 1 and len(inside) * max(map(len, self.form.states)) > _HELD:
             after = self.form.children[node].tolist()
@@ -238,7 +238,7 @@ class PublicProfile:
         return first
 
     def _kept(self, player: int) -> Floats:
-        """Return a player's values at every node of a tree that is not large, found once."""
+        """Return a player's values at every node of a small tree, computed once."""
         if player not in self._values:
             nodes, values = self.all_values(player)
             self._values[player] = np.empty_like(values)
@@ -246,7 +246,7 @@ class PublicProfile:
         return self._values[player]
 
     def all_values(self, player: int, node: int = 0, best: bool = False) -> tuple[Indices, Floats]:
-        """Return a public state and all below it, and the counterfactual values at each.
+        """Return a public state and all its descendants, and the counterfactual values at each.
 
         Returns
         -------
@@ -271,7 +271,7 @@ class PublicProfile:
         return nodes, values
 
     def _joined(self, player: int, node: int, after: Any, best: bool) -> Floats:
-        """Return the values of a public state, given those of its children."""
+        """Return the values of a public state, computed from those of its children."""
         if self.form.players[node] != player:
             joined: Floats = np.sum(after, axis=0)
         elif best:
@@ -281,12 +281,12 @@ class PublicProfile:
         return joined
 
     def value(self, player: int) -> float:
-        """Return what a player is paid on average."""
+        """Return a player's mean payoff."""
         return float(self.form.weights[player] @ self.counterfactual_values(player, 0))
 
     @cached_property
     def best_response_values(self) -> tuple[float, float]:
-        """What each player's best response to the other earns: player 0's value is between −second and first."""
+        """The payoff of each player's best response to the other: player 0's value is between −second and first."""
         first, second = (
             float(weights @ self.counterfactual_values(player, 0, best=True))
             for player, weights in enumerate(self.form.weights)
@@ -295,7 +295,7 @@ class PublicProfile:
 
     @cached_property
     def exploitability(self) -> float:
-        """Half of what both players' best responses gain."""
+        """Half of the sum of both players' best-response gains."""
         return sum(best - self.value(player) for player, best in enumerate(self.best_response_values)) / 2
 
 

@@ -23,9 +23,9 @@ from .sequence_form import SequenceForm
 class PublicTree(ReadOnly):
     """The public states of a game, which form a tree; all arrays are read-only.
 
-    A *public state* is a class of histories that are common knowledge: all players can distinguish the class from every
-    other class, and know that the others can. Every infoset of every player lies in one class, and all histories of a
-    class have their predecessors in one class. Subgames are rooted in public states.
+    A *public state* is a class of histories that is common knowledge: all players can distinguish the class from every
+    other class, and know that the others can. Every infoset of every player lies in one class, and the predecessors of
+    all histories of a class lie in one class. Subgames are rooted in public states.
 
     The *level* of a public state is its depth in this tree: the number of player actions and of public chance events on
     the path. A chance event is public if it leads from one public state to more than one. A private chance event (a
@@ -110,7 +110,7 @@ class PublicTree(ReadOnly):
     @cached_property
     def _walked(self) -> tuple[tuple[Integers, Integers], ...]:
         """The states, each player's infosets and the leaves in the order of that walk, with their positions."""
-        places = np.append(self._preorder[0], -1)  # the last is for a leaf without a state before it
+        places = np.append(self._preorder[0], -1)  # the last entry is for a leaf without a state before it
         found = []
         every = np.arange(self.num_states, dtype=np.int32)
         for states in (every, *self.infoset_states, self.leaf_states):
@@ -248,7 +248,7 @@ def check_order(walked: Sequence[Iterable[Hashable]], form: SequenceForm | None)
     """
     if form is not None and [tuple(labels) for labels in walked] != [each.infoset_labels for each in form.treeplexes]:
         raise UnsupportedProblemError(
-            "the given sequence form has other infosets than the rules, or in another order: public states "
+            "the infosets of the given sequence form and of the rules differ, or their order does: public states "
             "need the sequence form that follows from the rules"
         )
 
@@ -262,7 +262,7 @@ def contracted(
 ) -> PublicTree:
     """Make a public tree from states that may still include private chance events.
 
-    A state in which nobody acts and that has only one successor is merged into this successor, whose label is kept.
+    A state in which no player acts and that has only one successor is merged into this successor, whose label is kept.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def contracted(
             kept.append(state)
             above.append(number[parent] if parent >= 0 else -1)
             levels.append(levels[above[-1]] + 1 if parent >= 0 else 0)
-    numbers = np.asarray([*number, -1], dtype=np.int32)  # the last is for a leaf without a state before it
+    numbers = np.asarray([*number, -1], dtype=np.int32)  # the last entry is for a leaf without a state before it
     return PublicTree(
         parents=np.asarray(above, dtype=np.int32),
         levels=np.asarray(levels, dtype=np.int32),
@@ -314,7 +314,7 @@ def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> Pu
     rules : Rules
         Already checked by :func:`~treeplex.seqform.enumeration.enumerate_game`.
     form : SequenceForm, optional
-        The sequence form of the rules, to check that it has the infosets that the walk meets.
+        The sequence form of the rules, to check that it has the same infosets.
 
     Returns
     -------

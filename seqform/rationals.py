@@ -46,14 +46,14 @@ def shown_number(number: Any, digits: int = 12) -> str:
 
 
 def intended_fraction(number: Number) -> Fraction:
-    """Return the fraction that a number most likely stands for.
+    """Return the fraction that a number most likely represents.
 
     Parameters
     ----------
     number : int, float, Fraction or Decimal
-        A float whose shortest decimal has at most 15 digits is that decimal, because all such decimals survive
-        conversion to floats. A longer one results from a computation, and counts as the simplest fraction that rounds
-        to it (:func:`simplest_fraction`).
+        A float whose shortest decimal has at most 15 digits becomes that decimal, because all such decimals survive
+        conversion to floats. Any other float is probably the result of a computation, and becomes the simplest fraction
+        that rounds to it (:func:`simplest_fraction`).
 
     Examples
     --------
@@ -69,7 +69,7 @@ def intended_fraction(number: Number) -> Fraction:
 
 
 def to_fractions(numbers: npt.ArrayLike | Iterable[Any]) -> Fractions:
-    """Return numbers as an array of fractions, as :func:`intended_fraction` does; infinite floats stay.
+    """Return numbers as an array of fractions, as :func:`intended_fraction` does; infinite floats stay floats.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def to_fractions(numbers: npt.ArrayLike | Iterable[Any]) -> Fractions:
 
 
 def simplest_fraction(number: float) -> Fraction:
-    """Return the fraction of least denominator among the reals that round to a float.
+    """Return the fraction of smallest denominator among the reals that round to a float.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def simplest_fraction(number: float) -> Fraction:
     Returns
     -------
     Fraction
-        ``float()`` of it is the number again.
+        A fraction whose ``float()`` is the number again.
 
     Raises
     ------
@@ -118,10 +118,10 @@ def simplest_fraction(number: float) -> Fraction:
 
     Notes
     -----
-    The reals that round to a float are the interval between the midpoints to its neighbours, whose ends belong to it if
-    its last bit is even. The fraction of least denominator in an interval is the first one of the Stern–Brocot tree
-    that lies in it, and the continued fractions of both ends agree up to there (R. L. Graham, D. E. Knuth and
-    O. Patashnik, "Concrete Mathematics", 2nd edition, 1994, section 4.5).
+    The reals that round to a float form the interval between the midpoints to its neighbours. The ends belong to it if
+    the float's last bit is even. The fraction of smallest denominator in an interval is the first node of the
+    Stern–Brocot tree that lies in it, and the continued fractions of both ends agree up to that node (R. L. Graham, D.
+    E. Knuth and O. Patashnik, "Concrete Mathematics", 2nd edition, 1994, section 4.5).
 
     Examples
     --------
@@ -140,24 +140,24 @@ def simplest_fraction(number: float) -> Fraction:
     low = (Fraction(math.nextafter(number, 0.0)) + middle) / 2
     high = (Fraction(math.nextafter(number, math.inf)) + middle) / 2
     found = _simplest_between(low, high)
-    # An end that does not round to the number is no candidate: look inside the interval.
+    # An end that does not round to the number is not a candidate, so the search is inside the interval.
     return found if float(found) == number else _simplest_between(*_inner(low, high, middle))
 
 
 def _inner(low: Fraction, high: Fraction, middle: Fraction) -> tuple[Fraction, Fraction]:
     """Return an interval just inside another one, which excludes its ends but no simple fraction."""
-    # A fraction of denominator at most that of the middle differs from an end by at least one over both denominators.
+    # A fraction whose denominator is at most the middle's differs from an end by at least one over both denominators.
     least = 1 / (2 * middle.denominator * max(low.denominator, high.denominator))
     return low + Fraction(least), high - Fraction(least)
 
 
 def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
-    """Return the fraction of least denominator in a closed interval of non-negative numbers."""
+    """Return the fraction of smallest denominator in a closed interval of non-negative numbers."""
     a, b, c, d = low.numerator, low.denominator, high.numerator, high.denominator
     before, now = (0, 1), (1, 0)  # the last two convergents
     while True:
         whole = -(-a // b)
-        if whole * d <= c:  # it contains an integer, and the least one is the simplest
+        if whole * d <= c:  # it contains an integer, and the smallest one is simplest
             return Fraction(before[0] + whole * now[0], before[1] + whole * now[1])
         whole -= 1
         before, now = now, (before[0] + whole * now[0], before[1] + whole * now[1])
@@ -176,7 +176,7 @@ def exact_plan(treeplex: Treeplex, behaviour: Floats) -> Fractions:
     Returns
     -------
     ndarray of Fraction, shape (num_sequences,)
-        E x = e exactly, with the weights of inflows from :func:`intended_fraction`.
+        The plan satisfies E x = e exactly, with the weights of inflows from :func:`intended_fraction`.
 
     Examples
     --------
@@ -234,10 +234,10 @@ def exact_best_response_value(treeplex: Treeplex, gradient: Fractions) -> Fracti
 
     Notes
     -----
-    As :func:`~treeplex.seqform.polytope.best_response_plan`, bottom-up: v(s) = g(s) + Σ_I w(I, s) max_a v(I, a).
+    Bottom-up as in :func:`~treeplex.seqform.polytope.best_response_plan`: v(s) = g(s) + Σ_I w(I, s) max_a v(I, a).
     """
     values = list(gradient)
-    for here, sources, weights in reversed(_flows(treeplex)):  # infosets stand in topological order
+    for here, sources, weights in reversed(_flows(treeplex)):  # infosets are in topological order
         best = max(values[here])
         for source, weight in zip(sources, weights, strict=True):
             values[source] += weight * best
@@ -273,13 +273,13 @@ def _flows(treeplex: Treeplex) -> list[tuple[slice, list[int], Fractions]]:
 
 
 def fraction_text(number: Fraction, limit: int | None = None) -> str:
-    """Return a fraction as text, such as ``-1/18``, however long it is.
+    """Return a fraction as a string, such as ``-1/18``, of any length.
 
     Parameters
     ----------
     number : Fraction
     limit : int, optional
-        Longer numerators and denominators lose their middle digits, and the text states their number of digits.
+        Longer numerators and denominators lose their middle digits, and the string states their number of digits.
 
     Examples
     --------

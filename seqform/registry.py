@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
-#: The form of a name: other characters have a meaning in the grammar.
+#: The pattern of a name; other characters have a meaning in the grammar.
 _NAME = re.compile(r"[A-Za-z0-9][\w+.-]*", re.ASCII)
 
 

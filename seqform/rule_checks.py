@@ -1,6 +1,6 @@
 """Checks of the values that rules return; valid values are returned, others raise an error.
 
-:func:`~treeplex.seqform.enumeration.enumerate_game` handles tuples of texts, and chance outcomes labelled by texts,
+:func:`~treeplex.seqform.enumeration.enumerate_game` handles tuples of strings, and chance outcomes labelled by strings,
 without these checks.
 """
 
@@ -16,7 +16,7 @@ from .labels import A_LABEL, WITHOUT_ORDER, check_one_label, has_order, is_label
 from .rationals import to_fraction
 from .rules import CHANCE, PROBABILITY_TOLERANCE, Rules
 
-#: A walk's data of an infoset: its first sequence, its parent, its actions, whether all of them are texts, its first
+#: A walk's data of an infoset: its first sequence, its parent, its actions, whether all of them are strings, its first
 #: history and its label. A plain tuple, because walks read it at every history.
 KnownInfoset = tuple[int, int, tuple[Hashable, ...], bool, int, Hashable]
 
@@ -110,7 +110,7 @@ def checked_outcomes(
     total = 0.0
     for action, probability in checked:
         if not 0.0 <= probability <= 1.0 + PROBABILITY_TOLERANCE:
-            raise WrongAnswer(f"gives outcome {shown(action)} probability {probability}, expected one from 0 to 1")
+            raise WrongAnswer(f"gives outcome {shown(action)} probability {probability}, expected a number from 0 to 1")
         total += probability
     if not abs(total - 1.0) <= PROBABILITY_TOLERANCE:
         raise WrongAnswer(f"has chance probabilities that sum to {total:.12g}, expected 1")
@@ -118,7 +118,7 @@ def checked_outcomes(
         return checked
     try:
         fractions = [(action, to_fraction(probability)) for action, probability in outcomes]
-    except (TypeError, ValueError):  # for example a text, which float() would read
+    except (TypeError, ValueError):  # for example a string, which float() would parse
         raise WrongAnswer(f"has chance probabilities {shown([p for _, p in outcomes])}, expected numbers") from None
     scale = sum(probability for _, probability in fractions)
     return [(action, probability / scale) for action, probability in fractions]

@@ -45,16 +45,17 @@ class Rules(Protocol):
 
     Three more methods, all or none, define what an observer sees, and therefore what a log of play contains:
 
-    - ``private_information(state, player)``, a text: what a player knows and others do not, including the player's own
-      secret actions; empty if there is none.
-    - ``public_history(state)``, a tuple of texts: the public events in order, so that a child's history begins with its
-      parent's. Events are actions, as ``actions`` names them (with the mover if that is not clear), and public cards.
+    - ``private_information(state, player)``, a string: what a player knows and others do not, including the player's
+      own secret actions; empty if there is none.
+    - ``public_history(state)``, a tuple of strings: the public events in order, so that a child's history begins with
+      its parent's. Events are actions, as ``actions`` names them (with the mover if that is not clear), and public
+      cards.
     - ``shows(state)``, at a leaf, a tuple: the players whose private information becomes public.
 
     :func:`~treeplex.seqform.observer.observer_tree` lists their requirements.
 
-    An attribute ``action_words`` maps long words to action labels, such as ``{"raise": "r"}``. Texts about the game may
-    then use either; if a word is also a label, the label takes precedence.
+    An attribute ``action_words`` maps longer words to action labels, such as ``{"raise": "r"}``. Strings about the game
+    may then use either; if a word is also a label, the label takes precedence.
 
     Rules of betting games may define a method ``betting(state)`` that returns the mover's possible bets and the
     strength of its hand as a :class:`~treeplex.models.games.betting.Offer`.

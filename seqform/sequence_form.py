@@ -29,7 +29,7 @@ class HasSequenceForm(ABC):
     Attributes
     ----------
     spec : str
-        The text that loads the game.
+        The string that loads the game.
     """
 
     spec: str
@@ -73,7 +73,7 @@ class SequenceForm(ReadOnly):
     num_nodes : int, optional
         Number of histories of the original game.
     known_as : str, optional
-        The fingerprint of the object that it was made from, if that has its own.
+        The fingerprint of the object that the form was made from, if that object has its own.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class SequenceForm(ReadOnly):
         exact : bool
             Keep probabilities and payoffs as fractions too, for :meth:`exact_payoffs`.
         memory : int or str, optional
-            The memory budget, in bytes or as text such as ``"8GB"``. The default is the environment variable
+            The memory budget, in bytes or as a string such as ``"8GB"``. The default is the environment variable
             ``TREEPLEX_MEMORY``, or half of the available memory if it is not set.
 
         Returns
@@ -152,7 +152,7 @@ class SequenceForm(ReadOnly):
         Raises
         ------
         InvalidGameError, ImperfectRecallError, GameTooLargeError, InvalidMemoryError
-            As :func:`~treeplex.seqform.enumeration.enumerate_game`.
+            As for :func:`~treeplex.seqform.enumeration.enumerate_game`.
 
         Examples
         --------
@@ -344,7 +344,7 @@ class SequenceForm(ReadOnly):
     def penalty_round_off(self, plans: Sequence[Floats]) -> float:
         """Return the possible round-off error of the bounds that two players' plans prove, in payoff units.
 
-        Without penalties it is far below any tolerance, and 0 is returned; see
+        0 if there are no penalties, because the error is then far below any tolerance; see
         :func:`~treeplex.seqform.stakes.round_off`.
         """
         if self.num_players != 2 or self.stakes == self.payoff_scale:
@@ -374,7 +374,7 @@ class SequenceForm(ReadOnly):
         """
         if self.num_players != 2:
             raise UnsupportedProblemError(
-                f"a payoff matrix needs two players, and this game has {self.num_players}: use its leaf table"
+                f"a payoff matrix needs two players, but this game has {self.num_players}: use its leaf table"
             )
         return self.payoffs.matrix_of(check_player(player, self.num_players, InvalidGameError))
 
@@ -444,7 +444,7 @@ class SequenceForm(ReadOnly):
         player = check_player(player, self.num_players, InvalidGameError)
         leaves = self.leaves
         if leaves is None or leaves.exact_chance is None or leaves.exact_payoffs is None:
-            raise InvalidGameError("this sequence form holds only floats: build it with exact=True")
+            raise InvalidGameError("this sequence form contains only floats: build it with exact=True")
         entries: dict[tuple[int, ...], Fraction] = {}
         for key, chance, payoffs in zip(
             map(tuple, leaves.sequences.tolist()), leaves.exact_chance, leaves.exact_payoffs, strict=True

@@ -1,7 +1,7 @@
-"""The answer sheet: an answer as rows, and how numbers are written, each unit in one way.
+"""The answer sheet: an answer as rows, and the format of numbers in each unit.
 
-The code that computes an answer makes its rows once. The terminal, pages, notebooks and texts show them, and the JSON
-of commands has their values under the same keys.
+The code that computes an answer creates its rows once. The terminal, pages, notebooks and strings show them, and the
+JSON of commands has their values under the same keys.
 """
 
 import re
@@ -12,12 +12,12 @@ from typing import Any
 
 from .number_texts import seconds_text
 
-#: Writes a value as text; ``str`` for words.
+#: Formats a value as a string; ``str`` for words.
 Unit = Callable[[Any], str]
 _MINUS = re.compile(r"(?<![\w-])-(?=\d)|(?<=\de)-(?=\d)")
 
 
-# Numbers, by what they measure
+# Formats of numbers by quantity
 
 
 def decimals(number: float, digits: int) -> str:
@@ -34,7 +34,7 @@ def decimals(number: float, digits: int) -> str:
 
 
 def payoff(number: float | Fraction) -> str:
-    """Return a payoff in ten decimals, after the fraction that it is if it is one.
+    """Format a payoff with ten decimals, after its fraction if it is one.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def payoff(number: float | Fraction) -> str:
 
 
 def price(number: float) -> str:
-    """Return a price: ten decimals, fewer for large ones, which are not known to more than twelve digits.
+    """Format a price with ten decimals, or fewer for large prices, which are not accurate beyond twelve digits.
 
     Examples
     --------
@@ -64,29 +64,29 @@ def price(number: float) -> str:
 
 
 def change(number: float) -> str:
-    """Return by how much a payoff changes, with its sign."""
+    """Format the change of a payoff, with its sign."""
     return f"{'+' * (number >= 0.0)}{payoff(number)}"
 
 
 def error(number: float) -> str:
-    """Return a small number that ought to be 0 or a tolerance, in three digits."""
+    """Format a small number, such as an error or a tolerance, with three digits."""
     return f"{number + 0.0:.3g}"
 
 
 def magnitude(number: float | None) -> str:
-    """Return a number's order of size in two digits; nothing for ``None``."""
+    """Format the order of magnitude of a number with two digits; ``None`` becomes an empty string."""
     if number is None:
         return ""
     return "0" if number == 0.0 else f"{number:.1e}"
 
 
 def plain(number: float) -> str:
-    """Return a number of an unknown unit in six digits."""
+    """Format a number of unknown unit with six digits."""
     return f"{number + 0.0:.6g}"
 
 
 def short(number: float, exact: Fraction | None = None) -> str:
-    """Return a number in six digits, after the fraction that it is where that is known; round-off is zero.
+    """Format a number with six digits, after its fraction if that is known; round-off becomes zero.
 
     Examples
     --------
@@ -104,22 +104,22 @@ def short(number: float, exact: Fraction | None = None) -> str:
 
 
 def share(number: float) -> str:
-    """Return a probability in four decimals."""
+    """Format a probability with four decimals."""
     return decimals(number, 4)
 
 
 def chips(number: float) -> str:
-    """Return chips, or big blinds, in four decimals."""
+    """Format an amount of chips or big blinds with four decimals."""
     return decimals(number, 4)
 
 
 def count(number: int) -> str:
-    """Return a whole number, its thousands apart."""
+    """Format a whole number with separators of thousands."""
     return f"{number:,}"
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless it is one.
+    """Format a count with its noun, which is plural unless the count is one.
 
     Examples
     --------
@@ -131,33 +131,33 @@ def counted(number: int, noun: str) -> str:
 
 
 def setting(number: float) -> str:
-    """Return a number that was given, such as a tolerance or a confidence, in few digits."""
+    """Format a number that the user chose, such as a tolerance or a confidence, with few digits."""
     return f"{number:g}"
 
 
 def seconds(number: float) -> str:
-    """Return seconds in three digits, without an exponent."""
+    """Format seconds with three digits, without an exponent."""
     return seconds_text(number)
 
 
 def estimate(found: Mapping[str, float]) -> str:
-    """Return a mean with its interval, ``lower`` and ``upper``, in four digits."""
+    """Format a mean with its interval, ``lower`` and ``upper``, with four digits."""
     mean, low, high = (f"{found[end]:.4g}" for end in ("mean", "lower", "upper"))
     return f"{mean} in [{low}, {high}]"
 
 
 def between(unit: Unit) -> Unit:
-    """Return how the two ends of an interval are written."""
+    """Return the format of an interval's two ends."""
     return lambda ends: f"{unit(ends[0])} to {unit(ends[1])}"
 
 
 def several(unit: Unit) -> Unit:
-    """Return how several values are written."""
+    """Return the format of several values."""
     return lambda values: ", ".join(map(unit, values))
 
 
 def listed(values: Sequence[int]) -> str:
-    """Return whole numbers as text.
+    """Format a list of whole numbers.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def listed(values: Sequence[int]) -> str:
 
 
 def typeset(text: str, words: bool = False) -> str:
-    """Return the text of a number as pages show it, with minus signs in the place of hyphens; words as they are.
+    """Return a formatted number as pages show it, with minus signs instead of hyphens; words stay unchanged.
 
     Examples
     --------
@@ -191,15 +191,15 @@ class Row:
     Attributes
     ----------
     key : str
-        What the JSON calls it.
+        The key in the JSON.
     value : object
-        The row is left out if it is ``None`` or empty.
+        The value. The row is omitted if it is ``None`` or empty.
     unit : callable
-        Writes the value.
+        Formats the value.
     meaning : str
-        What follows the value, such as `` to player 0``.
+        Text after the value, such as `` to player 0``.
     label : str or None
-        What people call it; by default the key.
+        The name for readers; by default the key.
     """
 
     key: str
@@ -210,25 +210,25 @@ class Row:
 
     @property
     def name(self) -> str:
-        """The name for people."""
+        """The name for readers."""
         return self.key.replace("_", " ") if self.label is None else self.label
 
     @property
     def text(self) -> str:
-        """The value with its meaning."""
+        """The formatted value with its meaning."""
         return f"{self.unit(self.value)}{self.meaning}"
 
     @property
     def on_page(self) -> str:
-        """The same on a page."""
+        """The formatted value as a page shows it."""
         return typeset(self.unit(self.value), self.unit is str) + typeset(self.meaning)
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: the key of its values, their heading, and how they are written.
+    """A column of a table: the key of its values, their heading, and their format.
 
-    A missing value is shown as `missing`.
+    The string `missing` replaces a missing value.
     """
 
     key: str
@@ -238,17 +238,17 @@ class Column:
 
     @property
     def name(self) -> str:
-        """Its heading; by default the key."""
+        """The heading; by default the key."""
         return self.key.replace("_", " ") if self.heading is None else self.heading
 
     def text(self, value: Any) -> str:
-        """Return what stands in a cell."""
+        """Return the formatted content of a cell."""
         return self.missing if value is None else self.unit(value)
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of an answer that have the same columns: values in their order.
+    """Rows of an answer that have the same columns, with values in the order of the columns.
 
     Examples
     --------
@@ -268,12 +268,12 @@ class Table:
 
     @classmethod
     def of(cls, records: Iterable[Mapping[str, Any]], columns: Sequence[Column], title: str = "") -> "Table":
-        """Return a table of what records have under the keys of its columns."""
+        """Return a table of the records' values under the keys of the columns."""
         return cls(columns, [[record[column.key] for column in columns] for record in records], title)
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """The rows as the JSON has them."""
+        """The rows as they are in the JSON."""
         return [dict(zip((column.key for column in self.columns), row, strict=True)) for row in self.rows]
 
     @property
@@ -283,7 +283,7 @@ class Table:
 
     @property
     def words(self) -> tuple[int, ...]:
-        """The places of the columns of words, which stand to the left."""
+        """The indices of the columns of words, which are left-aligned."""
         return tuple(place for place, column in enumerate(self.columns) if column.unit is str)
 
     def without(self, key: str) -> "Table":
@@ -291,7 +291,7 @@ class Table:
         return Table.of(self.records, [column for column in self.columns if column.key != key], self.title)
 
     def cells(self) -> Iterator[list[str]]:
-        """Yield the texts of each row."""
+        """Yield the formatted cells of each row."""
         for row in self.rows:
             yield [column.text(value) for column, value in zip(self.columns, row, strict=True)]
 
@@ -301,7 +301,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Sheet:
-    """An answer: its rows, without those that have no value, and its tables, without those that have no rows."""
+    """An answer: its rows, except those without a value, and its tables, except those without rows."""
 
     rows: tuple[Row, ...]
     tables: tuple[Table, ...] = ()
@@ -311,11 +311,11 @@ class Sheet:
         object.__setattr__(self, "tables", tuple(table for table in tables if table.rows))
 
     def only(self, *keys: str) -> "Sheet":
-        """Return the rows of these keys."""
+        """Return the rows with these keys."""
         return Sheet([row for row in self.rows if row.key in keys])
 
     def without(self, *keys: str) -> "Sheet":
-        """Return the sheet without the rows of these keys."""
+        """Return the sheet without the rows with these keys."""
         return Sheet([row for row in self.rows if row.key not in keys], self.tables)
 
     def __str__(self) -> str:
@@ -327,9 +327,9 @@ class Sheet:
 
 
 def padded(cells: Sequence[str], widths: Sequence[int], words: Collection[int], gap: int = 2) -> str:
-    """Return cells as a line of columns: words to the left, numbers to the right.
+    """Return cells as a line of columns: words left-aligned, numbers right-aligned.
 
-    Text that is too long takes the room of an empty cell after it.
+    A text that is too long extends into an empty cell after it.
     """
     line, end = "", 0
     for place, (cell, width) in enumerate(zip(cells, widths, strict=True)):
@@ -340,7 +340,7 @@ def padded(cells: Sequence[str], widths: Sequence[int], words: Collection[int], 
 
 
 def aligned(rows: Sequence[Sequence[str]], words: Collection[int] = (0,)) -> list[str]:
-    """Return rows as lines, with columns as wide as they need to be.
+    """Return rows as lines with aligned columns.
 
     Examples
     --------

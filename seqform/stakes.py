@@ -80,7 +80,7 @@ def find_stakes(treeplexes: Sequence[Treeplex], payoffs: Payoff) -> float:
 
 
 def round_off(treeplexes: Sequence[Treeplex], payoffs: Payoff, plans: Sequence[Floats]) -> float:
-    """Return the possible error of the bounds that two players' plans prove, from round-off in sums of penalties.
+    """Return the possible error, from round-off in sums of penalties, of the bounds that two players' plans prove.
 
     Payoffs that nearly cancel in a sum leave an error of about 1e-16 of their absolute values.
 
@@ -112,7 +112,7 @@ def round_off(treeplexes: Sequence[Treeplex], payoffs: Payoff, plans: Sequence[F
 
 
 def _entries(payoffs: Payoff) -> tuple[Integers, Floats, Floats, bool] | None:
-    """Return sequences, chance and payoffs of all leaves or matrix entries, and whether they are of leaves.
+    """Return sequences, chance and payoffs of all leaves or matrix entries, and whether they come from leaves.
 
     ``None`` if there are too many to check.
     """
@@ -138,7 +138,7 @@ def _entries(payoffs: Payoff) -> tuple[Integers, Floats, Floats, bool] | None:
 
 
 def _is_small(factored: FactoredPayoff) -> bool:
-    """Whether factors can be multiplied out in little time and memory."""
+    """Whether factors can be multiplied out with little time and memory."""
     if factored.chained is not None:
         return False
     return int(np.diff(factored.right.indptr)[factored.left.indices].sum()) <= _MOST_ENTRIES

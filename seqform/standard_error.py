@@ -1,6 +1,6 @@
-"""Standard error as it may be found: missing, closed, or an object of the caller's that has hardly more than ``write``.
+"""Robust writing to standard error, which may be missing, closed, or a caller's object with little more than ``write``.
 
-Progress, notes and warnings are for watching, and never decide whether there is an answer.
+Progress, notes and warnings only inform: failing to write them never affects the answer.
 """
 
 import contextlib
@@ -9,7 +9,7 @@ import sys
 import warnings
 from typing import Any
 
-#: What streams raise that are closed, or lack what a file has.
+#: The errors of streams that are closed, or lack the methods of a file.
 _LACKING = (AttributeError, OSError, TypeError, ValueError)
 
 
@@ -29,28 +29,28 @@ def is_terminal(stream: Any) -> bool:
 
 
 class StandardError(io.TextIOBase):
-    """Writes to what ``sys.stderr`` is when it is made, if that can be written to."""
+    """A stream that writes to the ``sys.stderr`` of the time when it was made, if that can be written to."""
 
     def __init__(self) -> None:
         self._stream: Any = sys.stderr
 
     def write(self, text: str) -> int:
-        """Write, or leave it."""
+        """Write the text, or do nothing if that fails."""
         with contextlib.suppress(*_LACKING):
             self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """Flush, or leave it."""
+        """Flush the stream, or do nothing if that fails."""
         with contextlib.suppress(*_LACKING):
             self._stream.flush()
 
     def isatty(self) -> bool:
-        """Return whether it is a terminal."""
+        """Return whether the stream is a terminal."""
         return is_terminal(self._stream)
 
     def fileno(self) -> int:
-        """Return the descriptor, if there is one."""
+        """Return the file descriptor, if there is one."""
         try:
             return int(self._stream.fileno())
         except _LACKING as error:
@@ -58,15 +58,15 @@ class StandardError(io.TextIOBase):
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
-        """The encoding; UTF-8 where the stream does not say."""
+        """The encoding; UTF-8 if the stream does not define one."""
         return getattr(self._stream, "encoding", None) or "utf-8"
 
 
 def warn(message: str, category: type[Warning], stacklevel: int = 1) -> None:
-    """Warn as ``warnings.warn`` does; where the warning cannot be printed, it is not."""
+    """Warn as ``warnings.warn`` does, but ignore a warning that cannot be printed."""
     try:
         warnings.warn(message, category, stacklevel=stacklevel + 1)
-    except category:  # where warnings are errors
+    except category:  # warnings are turned into errors
         raise
     except _LACKING:
         pass

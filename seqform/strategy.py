@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from .strategy_files import Behaviours
 
-#: The largest distance from the polytope at which a vector counts as a realization plan.
+#: The largest distance from the polytope at which a vector is accepted as a realization plan.
 PLAN_TOLERANCE = 1e-6
-#: The number of infosets in a figure.
+#: The default number of infosets in a figure.
 DRAWN = 30
 
 
@@ -82,7 +82,7 @@ class Strategy(ReadOnly, Drawn, Displayed):
 
     @property
     def actions(self) -> list[str]:
-        """The texts of the player's actions, without duplicates."""
+        """The player's actions as strings, without duplicates."""
         return list(dict.fromkeys(map(str, chain.from_iterable(self.treeplex.action_labels))))
 
     @property
@@ -300,10 +300,10 @@ class Strategy(ReadOnly, Drawn, Displayed):
         found = load_strategies(path, game, normalise)[0]
         name = one_line(str(path))
         if player is None and len(found) > 1:
-            raise InvalidStrategyError(f"{name} holds strategies of players {sorted(found)}: choose one by player=…")
+            raise InvalidStrategyError(f"{name} has strategies of players {sorted(found)}: choose one with player=…")
         wanted = next(iter(found)) if player is None else player
         if not is_whole(wanted) or wanted not in found:
-            raise InvalidStrategyError(f"{name} holds no strategy of player {shown(wanted)}, only of {sorted(found)}")
+            raise InvalidStrategyError(f"{name} has no strategy of player {shown(wanted)}, only of {sorted(found)}")
         return found[wanted]
 
 
@@ -414,7 +414,7 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
         try:
             return self._strategies[player]
         except IndexError:
-            raise IndexError(f"player is {shown(player)}, expected one from 0 to {len(self) - 1}") from None
+            raise IndexError(f"player is {shown(player)}, expected a number from 0 to {len(self) - 1}") from None
         except TypeError:
             raise TypeError(
                 f"a profile is indexed by player, got {shown(player, 60)}: write profile[0][{shown(player, 60)}]"
@@ -487,7 +487,7 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
         missing = [player for player in range(sequence_form_of(game).num_players) if player not in found]
         if missing:
             raise InvalidStrategyError(
-                f"{one_line(str(path))} is not a complete profile: it holds no strategy of player {missing[0]}"
+                f"{one_line(str(path))} is not a complete profile: it contains no strategy of player {missing[0]}"
             )
         return cls([found[player] for player in sorted(found)])
 
@@ -503,7 +503,7 @@ def checked_player(game: HasSequenceForm | SequenceForm, player: int) -> int:
 
 
 def check_same_game(strategy: Strategy, game: HasSequenceForm | SequenceForm) -> None:
-    """Raise an error if a strategy belongs to another game than the given one.
+    """Raise an error if a strategy does not belong to the given game.
 
     Raises
     ------
@@ -522,7 +522,7 @@ def check_same_game(strategy: Strategy, game: HasSequenceForm | SequenceForm) ->
 def _finite_vector(treeplex: Treeplex, values: npt.ArrayLike, what: str) -> Floats:
     vector = treeplex.checked_vector(values, what)
     if not np.isfinite(vector).all():
-        raise InvalidStrategyError(f"the {what} holds a number that is not finite")
+        raise InvalidStrategyError(f"the {what} contains a number that is not finite")
     return vector
 
 

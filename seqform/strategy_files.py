@@ -43,9 +43,9 @@ _ARCHIVE = b"PK"
 _DAMAGED = "is not a strategy file, or is damaged"
 #: The start of Gambit's line for an equilibrium.
 _GAMBIT = b"NE,"
-#: A path, and the number of an equilibrium in the file.
+#: A path followed by the number of an equilibrium in the file.
 _NUMBERED = re.compile(r"(.+):([1-9][0-9]{0,8})")
-#: Text that is in data printed by Python, but not in JSON.
+#: A pattern that occurs in data printed by Python, but not in JSON.
 _PYTHON = re.compile(r"[('/]")
 
 
@@ -59,7 +59,7 @@ class Behaviours(NamedTuple):
     left_out : dict of int to int
         By player, the number of infosets that the file omits: the vectors are uniform there.
     equilibria : int
-        The number of Gambit's lines in the file, of which one is read; 1 in other formats.
+        The number of Gambit's lines in the file, one of which is read; 1 in other formats.
     corrected : float
         The largest deviation of an infoset's sum from 1, if probabilities were divided by their sum.
     """
@@ -71,7 +71,7 @@ class Behaviours(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """The contents of a text for one infoset, by label or number; a player of ``None`` follows from the infoset."""
+    """The data for one infoset, given by label or number; a player of ``None`` follows from the infoset."""
 
     player: int | None
     infoset: str | int
@@ -80,7 +80,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class _Names:
-    """A player's infosets and actions by their names in texts."""
+    """A player's infosets and actions by their labels as strings."""
 
     player: int
     treeplex: Treeplex
@@ -93,11 +93,11 @@ class _Names:
         return cls(player, treeplex, numbers, getattr(getattr(game, "rules", None), "legal_numbers", None))
 
     def infoset(self, text: str | int) -> int:
-        """Return the number of the only infoset with a text."""
+        """Return the number of the only infoset with a label as a string, or check a number."""
         labels = self.treeplex.infoset_labels
         if isinstance(text, int):
             if text >= len(labels):
-                raise InvalidStrategyError(f"player {self.player} has {len(labels)} infosets, expected no more")
+                raise InvalidStrategyError(f"player {self.player} has only {len(labels)} infosets")
             return text
         if len(self.numbers) < len(labels):
             check_one_text(text, labels, f"player {self.player}", InvalidStrategyError)
@@ -123,7 +123,9 @@ class _Names:
         named = self.treeplex.actions_by_name(infoset)
         for name, probability in played.items():
             if name not in named:
-                raise InvalidStrategyError(f"{where} has no action {shown(name)}, but {shown(list(map(str, actions)))}")
+                raise InvalidStrategyError(
+                    f"{where} has no action {shown(name)}, expected one of {shown(list(map(str, actions)))}"
+                )
             check_one_text(name, actions, where, InvalidStrategyError)
             (action,) = named[name]
             if action in found:
@@ -133,7 +135,7 @@ class _Names:
 
 
 def _by_number(pairs: Any, count: int, where: str, legal: Sequence[int] | None) -> list[float]:
-    """Return probabilities in the order of the numbers of all actions, as in OpenSpiel's tables.
+    """Return probabilities in the order of all actions' numbers, as in OpenSpiel's tables.
 
     OpenSpiel's Python tables have all actions of the game; actions that are not `legal` have probability 0.
     """
@@ -172,12 +174,12 @@ def read_strategies(path: str | Path, game: HasSequenceForm | SequenceForm, *, n
         An archive (.npz) or JSON that :func:`write_strategies` wrote; JSON ``{player: {infoset: {action:
         probability}}}``; a table (.csv) with the columns ``player``, ``infoset``, ``action`` and ``probability``; an
         OpenSpiel table, ``{infoset: [[number of the action, probability], …]}``, as JSON or as Python prints it; a
-        profile as pygambit prints it, ``[[[1/3, 2/3], …], …]``; or lines of Gambit's, ``NE,1/3,2/3,…``, of behaviour
-        probabilities player after player, of which the first is read, or with ``PATH:N`` the N-th.
+        profile as pygambit prints it, ``[[[1/3, 2/3], …], …]``; or Gambit's lines, ``NE,1/3,2/3,…``, of behaviour
+        probabilities, player after player. Of these the first is read, or the N-th for ``PATH:N``.
     game : Game or SequenceForm
         The game of the strategies. OpenSpiel's tables that include illegal actions need a ``Game``.
     normalise : bool
-        Whether to divide the probabilities of each infoset by their sum, for rounded ones.
+        Whether to divide the probabilities of each infoset by their sum, for example if they are rounded.
 
     Returns
     -------
@@ -220,7 +222,7 @@ def _read(path: str | Path, number: int | None, game: HasSequenceForm | Sequence
     if start.startswith(_GAMBIT):
         return _read_gambit(read_bytes(path, _EXPANSION).decode("utf-8-sig"), form, number)
     if number not in (None, 1):
-        raise InvalidStrategyError(f"equilibrium {number} was requested, but only Gambit's NE,… lines hold several")
+        raise InvalidStrategyError(f"equilibrium {number} was requested, but only Gambit's NE,… lines contain several")
     if start.startswith(_ARCHIVE):
         return _read_archive(path, form)
     text = read_bytes(path, _EXPANSION).decode("utf-8-sig")
@@ -256,7 +258,7 @@ def _normalised(found: Behaviours, form: SequenceForm) -> Behaviours:
 
 
 def parse_json(text: str, game: HasSequenceForm | SequenceForm) -> Behaviours:
-    """Return :func:`read_strategies` of a JSON text.
+    """Return the result of :func:`read_strategies` for a JSON string.
 
     Raises
     ------
@@ -266,11 +268,11 @@ def parse_json(text: str, game: HasSequenceForm | SequenceForm) -> Behaviours:
         return _collected(_entries_of_json(text, sequence_form_of(game)), game)
     except (GameFileError, KeyError, TypeError, AttributeError) as error:
         hint = "" if text.lstrip()[:1] in ("{", "[") else "; Profile.load(path, game) reads a file"
-        raise InvalidStrategyError(f"the text does not hold strategies: {one_line(str(error))}{hint}") from None
+        raise InvalidStrategyError(f"the string does not contain strategies: {one_line(str(error))}{hint}") from None
 
 
 def game_of(path: str | Path) -> str:
-    """Return the game named in a strategy file, as on the command line; empty if none is.
+    """Return the game named in a strategy file, as on the command line; empty if no game is named.
 
     Raises
     ------
@@ -285,14 +287,14 @@ def game_of(path: str | Path) -> str:
 
 
 def _start(path: str | Path) -> bytes:
-    """Return the first bytes of a file, without leading blanks and byte order mark."""
+    """Return the first bytes of a file, without leading whitespace and byte order mark."""
     regular_size(path)
     with Path(path).open("rb") as file:
         return file.read(64).removeprefix(codecs.BOM_UTF8).lstrip()
 
 
 def _check_header(header: Mapping[str, Any], form: SequenceForm) -> None:
-    """Raise an error if the file does not hold strategies of the game."""
+    """Raise an error if the file does not contain strategies of the game."""
     if header["format"] != FORMAT or header["version"] != VERSION:
         raise InvalidStrategyError(
             f"the file has format {shown(header['format'])} version {shown(header['version'])}, "
@@ -301,7 +303,7 @@ def _check_header(header: Mapping[str, Any], form: SequenceForm) -> None:
     name, found = one_line(str(header["game"])) or "unnamed", one_line(str(header["fingerprint"]))
     if found != form.fingerprint:
         raise InvalidStrategyError(
-            f"it holds strategies of another game ({name}): its fingerprint is {found}, expected {form.fingerprint}"
+            f"it contains strategies of another game ({name}): its fingerprint is {found}, expected {form.fingerprint}"
         )
 
 
@@ -309,7 +311,7 @@ def _read_archive(path: str | Path, form: SequenceForm) -> Behaviours:
     metadata, vectors = read_archive(path)
     _check_header(metadata, form)
     players = sorted(int(player) for player in metadata["players"])
-    # A game of one player is solved with a second one that has no decisions.
+    # A one-player game is solved with an added second player who has no decisions.
     players = [one for one in players if one < form.num_players or len(vectors[f"behaviour_{one}"]) > 1]
     return Behaviours({player: vectors[f"behaviour_{player}"] for player in players}, dict.fromkeys(players, 0))
 
@@ -334,11 +336,11 @@ def _entries_of_json(text: str, form: SequenceForm) -> Iterator[Entry]:
     if isinstance(content, list):
         content = {str(player): each for player, each in enumerate(content)}
         by_place = bool(content) and all(isinstance(each, list) for each in content.values())
-    else:  # since pygambit 17 players go by their labels, and a row of OpenSpiel's table is no list of dictionaries
+    else:  # pygambit 17 uses players' labels; a row of OpenSpiel's table is not a list of dictionaries
         by_place = bool(content) and all(_are_dictionaries(each) for each in content.values())
     if by_place:
         if len(content) != form.num_players:
-            raise InvalidStrategyError(f"it holds lists of {len(content)} players, expected {form.num_players}")
+            raise InvalidStrategyError(f"it contains lists of {len(content)} players, expected {form.num_players}")
         for player, infosets in enumerate(content.values()):
             yield from (Entry(player, number, played) for number, played in enumerate(infosets))
         return
@@ -400,7 +402,7 @@ def _collected(entries: Iterable[Entry], game: HasSequenceForm | SequenceForm) -
         first, last = whose.treeplex.offsets[infoset : infoset + 2].tolist()
         vectors[whose.player][first:last] = whose.probabilities(infoset, played)
     if not vectors:
-        raise InvalidStrategyError("holds no strategy")
+        raise InvalidStrategyError("contains no strategy")
     left_out = {player: form.treeplexes[player].num_infosets - len(each) for player, each in seen.items()}
     return Behaviours(dict(sorted(vectors.items())), dict(sorted(left_out.items())))
 
@@ -438,7 +440,7 @@ def write_strategies(path: str | Path, game: str, form: SequenceForm, vectors: M
     ----------
     path : path-like
     game : str
-        As on the command line.
+        The game, as on the command line.
     form : SequenceForm
     vectors : mapping of int to ndarray
         By player, the probability of each sequence's action.
@@ -446,8 +448,8 @@ def write_strategies(path: str | Path, game: str, form: SequenceForm, vectors: M
     Raises
     ------
     InvalidStrategyError
-        If the file cannot be written, the suffix is none of these, or labels have the same text, which would be
-        ambiguous.
+        If the file cannot be written, the suffix is none of these, or different labels become the same string, which
+        would be ambiguous.
     InvalidGameError
         If the game has no fingerprint.
     """
@@ -467,7 +469,7 @@ def write_strategies(path: str | Path, game: str, form: SequenceForm, vectors: M
             )
     except InvalidStrategyError:  # a ValueError too
         raise
-    except (OSError, TypeError, ValueError) as error:  # no such folder, no path at all, a zero byte in it
+    except (OSError, TypeError, ValueError) as error:  # no such folder, not a path, a zero byte in the path
         raise InvalidStrategyError(f"{named} cannot be written: {reason_of(error)}") from None
 
 
@@ -503,7 +505,7 @@ _WRITERS: dict[str, Callable[[str, SequenceForm, Mapping[int, Floats]], str]] = 
 
 
 def _texts(player: int, form: SequenceForm, vector: Floats) -> Iterator[tuple[str, dict[str, float]]]:
-    """Return a player's infosets and the probabilities of their actions, by their names in texts."""
+    """Yield a player's infosets and the probabilities of their actions, by their labels as strings."""
     treeplex = form.treeplexes[player]
     _check_texts(treeplex.infoset_labels, f"player {player}")
     for number, label in enumerate(treeplex.infoset_labels):

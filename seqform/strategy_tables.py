@@ -1,4 +1,4 @@
-"""Strategies as dictionaries, as tables of text and as frames of pandas."""
+"""Strategies as dictionaries, as text tables and as pandas DataFrames."""
 
 from collections.abc import Hashable, Mapping
 from functools import partial
@@ -88,7 +88,7 @@ def frame_of(treeplex: Treeplex, behaviour: Floats, plan: Floats) -> "pd.DataFra
 
 
 def joint_frame(frames: "Mapping[int, pd.DataFrame]") -> "pd.DataFrame":
-    """Join the players' frames, with a column of players before those of :func:`frame_of`."""
+    """Join the players' frames, with a column of players before the columns of :func:`frame_of`."""
     import pandas as pd
 
     return pd.concat(frames, names=["player"]).reset_index("player").reset_index(drop=True)

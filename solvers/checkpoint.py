@@ -127,7 +127,7 @@ class Checkpoint:
         try:
             check_writable(path)
         except (OSError, ValueError) as error:
-            raise CheckpointError(f"{one_line(path)}: it cannot be written: {one_line(str(error))}") from None
+            raise CheckpointError(f"{one_line(path)} cannot be written: {one_line(str(error))}") from None
         return keeper
 
     @contextmanager
@@ -260,7 +260,7 @@ class Keeper:
             try:
                 self.write()
             except OSError as error:
-                self.checkpoint.tell(f"{one_line(os.fspath(self.checkpoint.path))}: it cannot be written: {error}")
+                self.checkpoint.tell(f"{one_line(os.fspath(self.checkpoint.path))} cannot be written: {error}")
                 self._written = time.monotonic()
 
     def write(self) -> None:

@@ -31,26 +31,26 @@ class Case:
     Parameters
     ----------
     game : str
-        As accepted by :func:`treeplex.load_game`.
+        The name, as accepted by :func:`treeplex.load_game`.
     method : str
     tolerance : float
         The bound on the certificate's error and on the difference of objectives, in payoff units.
     role : {"exact", "compared", "alone"}
         The ``exact`` solution of a question is compared with the known objective, if there is one. A ``compared``
-        solution is compared with the exact one, which precedes it. Only its certificate judges a solution that stands
-        ``alone``.
+        solution is compared with the exact one, which precedes it. Only its certificate judges a solution that
+        stands ``alone``.
     options : mapping of str to str
-        Hyper-parameters that differ from the method's defaults.
+        Hyper-parameters whose values differ from the method's defaults.
     problem : str
     question : mapping of str to str or tuple of str
-        The problem's inputs beside the game, as options of ``treeplex solve``: ``opponent``, ``p``, ``constrain`` and
+        The problem's inputs besides the game, as options of ``treeplex solve``: ``opponent``, ``p``, ``constrain`` and
         so on; see :class:`~treeplex.validation.questions.Question`.
     reference : float, optional
         The known objective; by default the game's reference value for ``nash``, and none for other problems.
     digits : float
-        Largest error of the known objective: half a unit of its last digit.
+        The largest error of the known objective: half a unit in its last digit.
     near : float, optional
-        Only for ``constrained``, in addition to the question: an upper bound on the Euclidean distance of player 0's
+        An additional input, only for ``constrained``: an upper bound on the Euclidean distance of player 0's
         plan from uniform play. The command line cannot express this constraint.
     """
 
@@ -112,9 +112,9 @@ class Suite:
     ----------
     name : str
     summary : str
-        A short description of its purpose.
+        A short description of the suite's purpose.
     cases : tuple of Case
-        Cases of one game are consecutive, and within them those of one question, its exact case first.
+        Cases of the same game are consecutive, and so are cases of the same question, its exact case first.
     """
 
     name: str
@@ -146,11 +146,11 @@ def ask(
         The objective, if known, as an exact fraction or in decimals; for ``nash`` by default the game's reference
         value.
     off : float, optional
-        Largest error of the known objective; by default half a unit of its last decimal.
+        The largest error of the known objective; by default half a unit in its last decimal.
     near : float, optional
         As in :class:`Case`.
     alone : bool
-        Whether no method is exact; only its own certificate then judges each method.
+        Whether no method is exact, so that only its own certificate judges each method.
 
     Examples
     --------
@@ -334,8 +334,8 @@ QUICK = Suite(
             known="1/3",
         ),
         *ask("kuhn", "style --maximise 0/J_:b --epsilon 1/20", "highs-simplex cvxpy rational", known="29/60"),
-        # NashConv, three times the exploitability, below 1e-3: not guaranteed with three players, but proven by the
-        # certificate.
+        # NashConv, three times the exploitability, is below 1e-3: theory does not guarantee this with three players,
+        # but the certificate proves it.
         *ask("kuhn:players=3", "nash", "cfr@3e-4 cfr+@3e-4 dcfr@3e-4 pcfr+@3e-4", alone=True),
         *ask(
             "leduc",
@@ -398,7 +398,7 @@ QUICK = Suite(
 
 FULL = Suite(
     name="full",
-    summary="the quick suite, and games of up to 37,039 sequences a player, in minutes",
+    summary="the quick suite, and games of up to 37,039 sequences per player, in minutes",
     cases=(
         *QUICK.cases,
         *_in_steps("kuhn", 1, *_LOCAL),
@@ -444,7 +444,7 @@ SUITES: Registry[Suite] = Registry(
 
 
 def find_suite(name: str) -> Suite:
-    """Return a suite by its name.
+    """Return a suite by name.
 
     Raises
     ------

@@ -40,7 +40,7 @@ def html_page(report: Report, again: str = "") -> Page:
             heading(f"Exact against iterative: suite {report.suite}", 1),
             prose(emphasis(report.summary, _verdict(report.passed)[1])),
             prose(
-                "Each question about a game, named by what follows ",
+                "Each question about a game, named by the options after ",
                 code("--problem"),
                 " on the command line, is solved exactly and compared with the known value, if there is one; every "
                 "other solution is compared with the exact one. The value is what the problem optimises: for ",
@@ -54,11 +54,11 @@ def html_page(report: Report, again: str = "") -> Page:
                 "tolerance or the proven gap, whichever is larger, and the proven bounds overlap. Responses in steps "
                 "are compared step by step, and styles by ",
                 code("pref-cfr"),
-                " with the best style at the same loss. Certificates are computed from the strategies alone. All in "
-                "payoff units.",
+                " with the best style at the same loss. Certificates are computed from the strategies alone. All "
+                "numbers are in payoff units.",
             ),
             table(names, _rows(report, names), words=(0, 1), sortable=False, fold=None),
-            *([heading("Make it again"), code_block(again)] if again else []),
+            *([heading("Recreate this page"), code_block(again)] if again else []),
             footer(),
         ),
     )
@@ -92,5 +92,5 @@ def _line(content: list[Content], columns: int, cls: str) -> Element:
 
 
 def _verdict(passed: bool) -> tuple[str, str]:
-    """Return a verdict as text with its colour."""
+    """Return a verdict in words, and its colour."""
     return ("pass", "good") if passed else ("FAIL", "bad")

@@ -1,4 +1,4 @@
-"""Creates problems from text: the values of command-line options, which suites use too."""
+"""Questions: problems created from strings, which are the values of command-line options; suites use them too."""
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -17,11 +17,11 @@ from ..seqform.strategy import Strategy
 if TYPE_CHECKING:
     from ..seqform.game import Game
 
-#: The text of a question: one string, or several if an option may be repeated.
+#: The value of an option: one string, or several if the option may be repeated.
 Words = Mapping[str, str | tuple[str, ...]]
 
 
-#: The opponent who may use any strategy that meets the game's own constraints.
+#: The name of the opponent who may use any strategy that meets the game's own constraints.
 LOCKS = "locks"
 
 
@@ -31,18 +31,18 @@ def _opponents(text: str, game: "Game", player: int) -> Sequence[Any]:
     if text == LOCKS:
         kept = [one for one in game.constraints if one.player != player]
         if not kept:
-            has = f"locks of player {player} alone" if game.constraints else "no locks; --lock gives a spot some"
+            has = f"only locks of player {player}" if game.constraints else "no locks; --lock gives a spot some"
             raise UnsupportedProblemError(f"--opponent {LOCKS}: {game.spec} has {has}")
         if len(kept) < len(game.constraints):
             raise UnsupportedProblemError(
-                f"--opponent {LOCKS}: {game.spec} has locks of player {player} too, and a response keeps to none; "
+                f"--opponent {LOCKS}: {game.spec} has locks of player {player} too, but a response obeys no locks; "
                 "expected locks of one player, or --problem nash"
             )
         return [kept]
     return [opponent_strategy(text, game, 1 - player)]
 
 
-#: By the field's kind, how a text becomes the objects of a field that depends on a game.
+#: Parsers of the fields that depend on a game, by the field's kind.
 _READERS: Mapping[Any, Callable[[str, "Game", int], Sequence[Any]]] = {
     Constraint: lambda text, game, player: parse_constraint(text, game),
     Functional: lambda text, game, player: [parse_term(text, game, player=player)],
@@ -51,7 +51,7 @@ _READERS: Mapping[Any, Callable[[str, "Game", int], Sequence[Any]]] = {
 
 
 def question_parameters(problem: str) -> dict[str, Parameter]:
-    """Return a problem's inputs beside the game by option name, as declared by the fields of its class.
+    """Return a problem's inputs besides the game by option name, as declared by the fields of its class.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def question_parameters(problem: str) -> dict[str, Parameter]:
 
 
 class Question:
-    """A problem and its inputs beside the game as text, checked as far as possible before any game is loaded.
+    """A problem and its inputs besides the game as strings, checked as far as possible before any game is loaded.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Question:
     ----------
     problem : str
     words : mapping of str to str or tuple of str
-        The given settings, in the order of the problem's parameters.
+        The given inputs, in the order of the problem's parameters.
 
     Raises
     ------
@@ -133,7 +133,7 @@ class Question:
             if name not in self._parameters:
                 takers = ", ".join(other for other in PROBLEMS if name in question_parameters(other))
                 raise UnsupportedProblemError(
-                    f"--{name} is not for {self.problem}; leave it out, or give a --problem that takes it: {takers}"
+                    f"--{name} is not for {self.problem}; leave it out, or choose a --problem that takes it: {takers}"
                 )
 
     def _check_complete(self) -> None:
@@ -154,11 +154,11 @@ class Question:
             raise UnsupportedProblemError(f"{self.problem} needs --{name}; expected {parameter.expected}")
 
     def _texts(self, parameter: Parameter, said: Any) -> str | tuple[str, ...]:
-        """Return the given text, or several texts if the option may be repeated."""
+        """Return the given string, or several strings if the option may be repeated."""
         texts = (str(said),) if isinstance(said, int | str) else tuple(map(str, said))
         if not parameter.about.many and len(texts) > 1:
             received = one_line(", ".join(texts))
-            raise UnsupportedProblemError(f"{self.problem} takes --{parameter.word} once, got {received}")
+            raise UnsupportedProblemError(f"{self.problem} takes --{parameter.word} only once, got {received}")
         return texts if parameter.about.many else texts[0]
 
     def __repr__(self) -> str:
@@ -166,11 +166,11 @@ class Question:
 
     @property
     def text(self) -> str:
-        """The text after ``--problem`` on the command line."""
+        """The part of the command line after ``--problem``."""
         return self.text_without()
 
     def text_without(self, *left_out: str) -> str:
-        """Return the text without some of the options."""
+        """Return the question without some of the options."""
         parts = [self.problem]
         for name, word in self.words.items():
             for text in () if name in left_out else (word,) if isinstance(word, str) else word:
@@ -197,7 +197,7 @@ class Question:
         for name, word in self.words.items():
             each = self._parameters[name]
             if each.kind is Strategy:
-                check_two_players(self.problem, game)  # before the opponent, which may have to be solved first
+                check_two_players(self.problem, game)  # before parsing the opponent, which may require a solve
             if each.is_read_elsewhere:
                 texts = [word] if isinstance(word, str) else word
                 unheeded &= LOCKS not in texts

@@ -39,9 +39,9 @@ def step_optima(solution: Solution, steps: slice = _EVERY) -> Iterator[float]:
     Notes
     -----
     A step may have several optimal plans. Methods choose differently among them, and the programs of later steps
-    contain these choices. So the solutions of two methods share only the program of the first step. This function
-    solves the programs that contain the decisions of the given solution; with gadgets they also contain the values that
-    its own earlier steps found.
+    contain these choices, so the solutions of two methods share only the program of the first step. This function
+    solves the programs that contain the decisions of the given solution; with gadgets they also contain the values from
+    its own earlier steps.
 
     Examples
     --------
@@ -103,11 +103,11 @@ def broken_guarantees(solution: Solution, slack: float) -> Iterator[str]:
     -----
     The first step can play an equilibrium strategy, so its upper bound is at least the value of the game, or 0 for
     ``ses``, whose objective is relative to an equilibrium. The other guarantees need steps in the whole game: ``cdbr``,
-    ``cdbr-ne``, and ``cdrnr`` with the full gadget or p = 1. There a step can continue as the plan of the step before,
+    ``cdbr-ne``, and ``cdrnr`` with the full gadget or p = 1. There a step can continue with the previous step's plan,
     so its upper bound is at least the value of that plan. Along levels, the response is worth at least the plan of the
-    last step, and :meth:`~treeplex.CDRNR.safety_bound` bounds its exploitability. ``cdbr-ne`` gains at least p times,
-    and loses at most p times, what the plan of its steps does, if plans are mixed. ``lbr`` guarantees nothing, and
-    neither do the first steps of gadgets with a blueprint.
+    last step, and :meth:`~treeplex.CDRNR.safety_bound` bounds its exploitability. If plans are mixed, ``cdbr-ne`` gains
+    at least p times the gain of the plan of its steps, and loses at most p times its loss. ``lbr`` guarantees nothing,
+    and neither do the first steps of gadgets with a blueprint.
     """
     problem, certificate = solution.problem, solution.certificate
     steps = certificate.steps
@@ -124,7 +124,7 @@ def broken_guarantees(solution: Solution, slack: float) -> Iterator[str]:
     )
     lower, upper = ([getattr(step, end) + lacking for step in steps] for end in ("objective", "upper"))
     if not upper[0] >= least - slack:
-        yield f"the upper bound {upper[0]:.3g} of the first step is below {least:.3g}, an equilibrium strategy's"
+        yield f"the upper bound {upper[0]:.3g} of the first step is below {least:.3g}, that of an equilibrium strategy"
     if not whole:
         return
     assert isinstance(problem, DepthLimitedResponse)

@@ -1,4 +1,4 @@
-"""Runs suites: solves every case, compares it with the exact or the known answer, and judges it.
+"""Running suites: every case is solved, compared with the exact or the known answer, and judged.
 
 Two answers to one question are compared by objectives and certificates, never by strategies. Depth-limited responses
 are compared step by step, each step with the linear program that contains the decisions before it. Styles by
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def _value(row: "Row") -> str:
-    """Return a row's value; those of several players without their leading zeros."""
+    """Format a row's value; values of several players lose their leading zeros."""
     if isinstance(row.value, tuple):
         return " ".join(f"{one:.3f}".replace("0.", ".", 1) for one in row.value)
     return decimals(row.value or 0.0, 9)
@@ -55,16 +55,16 @@ class Row(TableRow):
     game, problem, method : str
         The method with its non-default options: ``cfr+ simultaneous``.
     value : float, tuple of float or None
-        The problem's objective: for ``nash`` player 0's payoff. All payoffs for more than two players; ``None`` if the
-        method failed.
+        The problem's objective: for ``nash`` player 0's payoff. With more than two players, all payoffs; ``None`` if
+        the method failed.
     exact_value : float or None
-        The reference for the value: the known one for the exact solution, such as the game's reference value, and the
-        exact solution's value for every other row; ``None`` if neither is known.
+        The reference for the value. For the exact solution it is a known value, such as the game's reference value; for
+        every other row it is the exact solution's value. ``None`` if it is not known.
     difference : float or None
-        The difference of the objectives; for a response in steps the largest difference between a step's value and its
-        optimum.
+        The difference of the objectives. For a response in steps, the largest difference between a step's value and the
+        step's optimum.
     exploitability, violation : float or None
-        Computed from the strategies.
+        Quantities computed from the strategies.
     tolerance : float
         The bound on the difference, the proven error and the violation, in payoff units.
     iterations : int or None
@@ -107,7 +107,7 @@ class Report(Findings):
     suite : str
     rows : tuple of Row
     seconds : float
-        From start to end, including compilation and building.
+        The time from start to end, including compilation and building.
     interrupted : bool
         Whether the suite was stopped before all rows were computed.
 
@@ -265,7 +265,7 @@ def _row(case: Case, **found: Any) -> Row:
     return Row(case.game, case.problem, case.label, tolerance=case.tolerance, question=case.asked, **found)
 
 
-#: Round-off, relative to the largest payoff, by which consistent proven bounds may miss each other.
+#: The round-off, relative to the largest payoff, by which consistent proven bounds may fail to overlap.
 ROUND_OFF = 1e-9
 
 
@@ -278,29 +278,30 @@ class Comparison:
     objective : float
         The objective of the answer under test, in payoff units.
     exact_objective : float
-        That of the exact solution, or a value known from elsewhere.
+        The objective of the exact solution, or a value from another source.
     difference : float
         The absolute difference of the two. For a response in steps, the largest difference between the value of a
         step's plan and the optimum of the step. The exact solution provides the optimum of the first step, which is the
         same for all methods. For later steps, a linear program with the decisions of the answer under test does.
     error : float
-        The error proven for the answer under test: the exploitability for ``nash``.
+        The error proven for the answer under test; for ``nash``, the exploitability.
     exact_error : float
-        The same for the exact solution; 0 for a value known from elsewhere.
+        The error proven for the exact solution; 0 for a value from another source.
     violation : float
-        The larger of both answers' largest violations of a constraint; 0 if violations are paid for.
+        The larger of both answers' largest violations of a constraint; 0 if the objective includes the price of
+        violations.
     consistent : bool
         Whether the bounds proven by the two answers on the optimal objective overlap, and the optimum of each step lies
-        within its bounds. Bounds that do not overlap cannot both be right, whatever the tolerance.
+        within its bounds. Bounds that do not overlap cannot both be correct, whatever the tolerance.
     gap : float
-        The proven upper minus lower bound of the answer under test; 0 if it proves none. The worth of violations of
-        constraints, at their prices, is added.
+        The proven upper minus lower bound of the answer under test (0 if it proves none), plus the value of violations
+        of constraints at their prices.
     tolerance : float
         The bound on both errors and on the violation, in payoff units. The difference may be as large as the gap if
         that is larger, because an objective may differ within its proven gap; for ``nash`` the gap is twice the
         exploitability.
     digits : float
-        The error of a value known from elsewhere, which is added to the permitted difference of the objectives.
+        The error of a value from another source, which is added to the permitted difference of the objectives.
     """
 
     objective: float
@@ -321,7 +322,7 @@ class Comparison:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """The failure in words; empty if the comparison passed."""
+        """The failures in words; empty if the comparison passed."""
         measured = (
             ("difference", self.difference, max(self.tolerance, self.gap) + self.digits),
             ("proven error", self.error, self.tolerance),
@@ -372,13 +373,13 @@ def compare(exact: Solution, iterative: Solution, tolerance: float) -> Compariso
     if first.name != second.name or first.game.fingerprint != second.game.fingerprint:
         raise UnsupportedProblemError(
             f"the solutions answer different questions: {first.name} on {first.game.spec} and {second.name} on "
-            f"{second.game.spec}; expected one problem on one game"
+            f"{second.game.spec}; expected the same problem on the same game"
         )
     return _compare(iterative, tolerance, exact=exact)
 
 
 def compare_with_value(solution: Solution, value: float, tolerance: float, digits: float = 0.0) -> Comparison:
-    """Compare a solution with an objective known from elsewhere, such as a game's reference value.
+    """Compare a solution with an objective from another source, such as a game's reference value.
 
     Parameters
     ----------
@@ -388,7 +389,7 @@ def compare_with_value(solution: Solution, value: float, tolerance: float, digit
     tolerance : float
         The bound on the difference, on the certificate and on violations, in payoff units.
     digits : float
-        The error of the value itself, in payoff units: half a unit of its last digit.
+        The error of the value itself, in payoff units: half a unit in its last digit.
 
     Returns
     -------
@@ -437,7 +438,7 @@ def compare_with_style(exact: Solution, preferring: Solution, tolerance: float) 
     Raises
     ------
     UnsupportedProblemError
-        If the solutions have other problems, or different games.
+        If the solutions have other problems or different games.
 
     Examples
     --------
@@ -517,23 +518,23 @@ def _compare(
 
 
 def _comparable(solution: Solution) -> tuple[float | None, float | None]:
-    """Return bounds that must be consistent with another answer's: those of the first step, for stepwise responses.
+    """Return bounds that must be consistent with another answer's; for stepwise responses, those of the first step.
 
-    Later steps follow decisions that differ if several are optimal.
+    Later steps depend on earlier decisions, which differ if several are optimal.
     """
     steps = solution.certificate.steps
     return (steps[0].objective, steps[0].upper) if steps else (solution.lower, solution.upper)
 
 
 def unpaid_violation(solution: Solution) -> float:
-    """Return a solution's largest violation; 0 where the problem sets a price on violations and counts it."""
+    """Return a solution's largest violation; 0 if the problem's objective includes a price of violations."""
     return solution.violation if solution.problem.penalty is None else 0.0
 
 
 def _owed(solution: Solution, priced: Solution) -> float:
-    """Return the worth of a solution's violations at another's prices, by which its bounds may be wrong.
+    """Return the value of a solution's violations at another solution's prices: the possible error of its bounds.
 
-    Bounds hold if strategies meet their constraints, and violations may improve an objective.
+    Bounds hold only if strategies meet their constraints, because violations may improve an objective.
     """
     if solution.problem.penalty is not None:
         return 0.0
@@ -542,7 +543,7 @@ def _owed(solution: Solution, priced: Solution) -> float:
 
 
 def _below(lower: float | None, upper: float | None, slack: float) -> bool:
-    """Whether a lower bound lies below an upper one; unknown bounds contradict nothing."""
+    """Whether a lower bound lies below an upper one; an unknown bound always does."""
     return lower is None or upper is None or lower <= upper + slack
 
 

@@ -15,10 +15,10 @@ from .sweep_settings import as_text, label_of
 
 Records = Sequence[Mapping[str, Any]]
 
-#: Units of results; others have no unit, or a different one in each game.
+#: Units of results; all other results have no unit, or a different unit in each game.
 _UNITS = {
-    **dict.fromkeys(("objective", "lower", "upper"), "paid to the player that optimises"),
-    "value": "paid to player 0",
+    **dict.fromkeys(("objective", "lower", "upper"), "payoff of the player who optimises"),
+    "value": "payoff of player 0",
     **dict.fromkeys(
         ("exploitability", "gap", "gain", "opponent_value", "game_value", "tolerance", "tol"), "payoff units"
     ),
@@ -48,7 +48,7 @@ _COLOURS = ("blue", "red", "green", "orange", "pink", "sky", "purple", "black")
 
 
 def axes_of(records: Records, varied: Sequence[str], x: str | None, y: str | None) -> tuple[str, str]:
-    """Return the setting and the result to draw: those requested, or the first numbers found.
+    """Return the setting and the result to draw: the requested ones, or by default the first numeric ones.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def axes_of(records: Records, varied: Sequence[str], x: str | None, y: str | Non
     if x is None:
         x = next((name for name in varied if name in numbers), varied[0] if varied else None)
         if x is None:
-            raise UnsupportedProblemError("no setting varies, so there is nothing to draw a result against")
+            raise UnsupportedProblemError("no setting varies, so there is no axis to draw a result against")
     elif x not in varied:
         hint, there = nearest(x, varied), ", ".join(varied) or "nothing"
         raise UnsupportedProblemError(f"x is {shown(x, 60)}{hint}, expected one of the varied settings: {there}")
@@ -116,7 +116,7 @@ def draw(records: Records, varied: Sequence[str], title: str, x: str | None = No
     figure, axes = panels(1, 1, (6.4, 4.0))
     ordinal = not all(is_number(place) for line in lines.values() for place, _ in line)
     names = list(dict.fromkeys(as_text(place) for line in lines.values() for place, _ in line)) if ordinal else []
-    # All lines look different, and lines on top of each other can be told apart.
+    # All lines look different, so that readers can distinguish lines that overlap.
     looks = zip(*map(itertools.cycle, (_LINES, _MARKERS, _COLOURS)), strict=True)
     for (label, line), (dashes, marker, colour) in zip(lines.items(), looks, strict=False):
         points = [(names.index(as_text(place)), height) for place, height in line] if ordinal else sorted(line)
@@ -162,7 +162,7 @@ def report(
     """
     blocks: list[page.Content] = [
         page.heading(
-            f"How does the result of {title} depend on {_listed(varied)}?" if varied else f"What does {title} find?", 1
+            f"How does the result of {title} depend on {_listed(varied)}?" if varied else f"Result of {title}", 1
         ),
         page.callout(f"{summary}.", cls="bad" if failures else "good"),
         page.prose(*_question(records, varied, fixed)),
@@ -191,9 +191,9 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _question(records: Records, varied: Sequence[str], fixed: Mapping[str, Any]) -> list[page.Content]:
-    """Return a sentence on the varied settings."""
+    """Return a sentence that lists the varied settings."""
     if not varied:
-        return ["One setting: nothing varies."]
+        return ["One setting; nothing varies."]
     problem = str(fixed.get("problem", "")) if "command" in fixed else ""
     known = question_parameters(problem) if problem in PROBLEMS else {}
     said: list[page.Content] = [f"{len(records):,} settings. Varied: "]
@@ -219,9 +219,9 @@ def _table(records: Records, varied: Sequence[str]) -> list[page.Content]:
     for name, said in zip(names, headings, strict=True):
         if name in _UNITS:
             units.setdefault(_UNITS[name], []).append(said)
-    made = page.table(headings, rows, words=words, more="results.csv has all", fold=100)
+    made = page.table(headings, rows, words=words, more="results.csv contains all rows", fold=100)
     line = "; ".join(f"{', '.join(said)}: {unit}" for unit, said in units.items())
-    proven = "Bounds are recomputed from the strategies of each setting; none comes from a solver."
+    proven = "All bounds are recomputed from the strategies of each setting; none comes from a solver."
     notes = [f"{line}." * bool(line), proven * ("lower" in names)]
     return [made, *(page.prose(text, cls="dim") for text in notes if text)]
 

@@ -29,14 +29,14 @@ _SPAN = ("from", "to", "steps", "scale")
 def expand(
     fixed: Setting | None = None, grid: Mapping[str, Any] | None = None, listed: Sequence[Setting] | None = None
 ) -> list[dict[str, Any]]:
-    """Return all settings: each of a list with each combination of a grid's values, the last varying fastest.
+    """Return all settings: each entry of a list with each combination of a grid's values, the last varying fastest.
 
     Parameters
     ----------
     fixed : mapping of str, optional
         Values shared by all settings, unless a setting of the list overrides them.
     grid : mapping of str to values, optional
-        A list of values, or ``{"from": 0, "to": 1, "steps": 11}``, with ``"scale": "log"`` in equal ratios.
+        Each a list of values, or ``{"from": 0, "to": 1, "steps": 11}``, with ``"scale": "log"`` for equal ratios.
     listed : sequence of mapping, optional
 
     Raises
@@ -52,7 +52,7 @@ def expand(
     """
     fixed, grid, listed = fixed or {}, grid or {}, [{}] if listed is None else listed
     if not listed:
-        raise UnsupportedProblemError("list: it is empty, expected at least one setting")
+        raise UnsupportedProblemError("list is empty, expected at least one setting")
     sizes = [
         given.get("steps") if isinstance(given, Mapping) else len(given)
         for given in grid.values()
@@ -70,7 +70,7 @@ def expand(
     for name in axes:
         owners = ["a fixed setting"] * (name in fixed) + ["the list"] * any(name in one for one in listed)
         if owners:
-            raise UnsupportedProblemError(f"grid.{name}: {owners[0]} has it too, expected it once")
+            raise UnsupportedProblemError(f"grid.{name}: {owners[0]} has it too, expected it only once")
     return [
         {**fixed, **one, **dict(zip(axes, values, strict=True))}
         for one in listed
@@ -117,7 +117,7 @@ def _values(owner: str, given: Any) -> list[Any]:
 
 
 def _span(owner: str, given: Mapping[str, Any]) -> list[Any]:
-    """Return numbers from one to another, inclusive, in equal steps or ratios; decimals stay short."""
+    """Return numbers between two ends, inclusive, in equal steps or ratios; decimals stay short."""
     for name in given:
         if name not in _SPAN:
             hint = nearest(name, _SPAN)
@@ -144,16 +144,16 @@ def _short(number: float) -> float | int:
 
 
 def _check_value(owner: str, value: Any) -> None:
-    """Raise an error unless a value is a number, a text, true or false, or a list of these."""
+    """Raise an error unless a value is a number, a string, a boolean, or a list of these."""
     for one in value if isinstance(value, list | tuple) else (value,):
         if not (isinstance(one, bool | str) or one is None or (is_number(one) and abs(one) < 1e300)):
             raise UnsupportedProblemError(
-                f"{owner} is {shown(one, 60)}, expected a finite number, a text, true or false, or a list of these"
+                f"{owner} is {shown(one, 60)}, expected a finite number, a string, true or false, or a list of these"
             )
 
 
 def as_text(value: Any) -> str:
-    """Return a value as it would be typed; 1 and 1.0 give the same text.
+    """Return a value as it would be typed; 1 and 1.0 give the same string.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def varied_names(settings: Sequence[Setting]) -> list[str]:
 
 
 def label_of(setting: Setting, names: Sequence[str]) -> str:
-    """Return a short text that distinguishes a setting from the others.
+    """Return a short string that distinguishes a setting from the others.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def _canonical(value: Any) -> str:
 
 
 def _content(name: str) -> str | None:
-    """Return the digest of the file named by a text; ``None`` if there is none."""
+    """Return the digest of the file that a string names; ``None`` if there is no such file."""
     try:
         path = Path(name)
         if not path.is_file():
@@ -224,7 +224,7 @@ def _content(name: str) -> str | None:
 
 
 def flat(result: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return the numbers and texts of a result by dotted names; histories, tables and long lists are left out.
+    """Return the numbers and strings of a result by dotted names; histories, tables and long lists are omitted.
 
     Examples
     --------

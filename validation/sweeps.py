@@ -1,4 +1,4 @@
-"""Sweeps: many settings of a function or a command, with joblib's backends; each result is stored as it arrives.
+"""Sweeps: many settings of a function or a command, run with joblib's backends; each result is stored as it arrives.
 
 A folder of results contains ``results.jsonl``, with a line for each finished setting, and ``strategies/KEY.npz``. Only
 the sweeping process writes there; workers return their results.
@@ -52,7 +52,7 @@ if sys.platform != "win32":
 
 T = TypeVar("T")
 
-#: Where settings are computed, by name: local processes, a Dask cluster, Ray.
+#: The places where settings are computed, by name: local processes, a Dask cluster, Ray.
 BACKENDS = ("processes", "dask", "ray")
 _RESULTS, _STRATEGIES, _SUFFIXES = "results.jsonl", "strategies", (".npz", ".jsonl")
 #: The parts of a result shown in a line, if present.
@@ -83,7 +83,7 @@ def workers(backend: str | None, address: str | None = None, jobs: int | None = 
     if backend is not None:
         check_choice(backend, "backend", UnsupportedProblemError, BACKENDS)
     if address is not None and backend not in ("dask", "ray"):
-        raise UnsupportedProblemError(f"address is {shown(address)}, and backend is not dask or ray; leave it out")
+        raise UnsupportedProblemError(f"address is {shown(address)}, but backend is not dask or ray; leave it out")
     if jobs is not None and jobs != -1:
         check_whole(jobs, "jobs", UnsupportedProblemError, "[1, inf)")
     if backend is None:
@@ -150,11 +150,11 @@ class Found:
     Parameters
     ----------
     result : mapping of str
-        Numbers and texts, ready for JSON.
+        Numbers and strings, ready for JSON.
     strategies : bytes, optional
         A file of strategies.
     suffix : str
-        The suffix of its name.
+        The suffix of the file's name.
     """
 
     result: Mapping[str, Any]
@@ -169,16 +169,16 @@ class SweepRow(Row):
     Attributes
     ----------
     number : int
-        Of the setting, from 1.
+        The number of the setting, from 1.
     key : str
-        The key of its result.
+        The key of the result.
     setting : dict
     result : dict or None
         ``None`` if the setting failed.
     strategies : str or None
         The file of its strategies in the folder.
     longest : int
-        Length of the longest label of the sweep.
+        The length of the longest label in the sweep.
     seconds : float
     failure : str
         The message of a setting that failed.
@@ -210,9 +210,9 @@ class Sweep(Drawn, Findings):
     run : str
         The name of the function or command.
     settings : tuple of dict
-        All settings; unfinished ones have no row.
+        All settings; unfinished settings have no row.
     rows : tuple of SweepRow
-        In the order of the settings.
+        The rows in the order of the settings.
     seconds : float
     interrupted : bool
     """
@@ -225,12 +225,12 @@ class Sweep(Drawn, Findings):
 
     @property
     def varied(self) -> list[str]:
-        """The names of the settings that differ."""
+        """The names whose values differ between settings."""
         return varied_names(self.settings)
 
     @property
     def fixed(self) -> dict[str, Any]:
-        """The settings that are the same in all."""
+        """The values that are the same in all settings."""
         varied = self.varied
         return {name: value for name, value in self.settings[0].items() if name not in varied}
 
@@ -269,7 +269,7 @@ class Sweep(Drawn, Findings):
         }
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a flat row for each setting: its values, then the numbers and texts of its result by dotted names."""
+        """Return a flat row for each setting: its values, then numbers and strings of its result by dotted names."""
         found = []
         for row in self.rows:
             columns = {
@@ -302,7 +302,7 @@ class Sweep(Drawn, Findings):
 
     @property
     def title(self) -> str:
-        """A short title with the settings that are the same in all runs."""
+        """A short title with the values that are the same in all runs."""
         fixed = dict(self.fixed)
         words = [as_text(fixed.pop(name)) for name in ("command", "game", "problem") if name in fixed]
         words += [f"{name} {as_text(value)}" for name, value in fixed.items()]
@@ -366,11 +366,11 @@ def read_results(path: str | PathLike[str]) -> tuple[list[dict[str, Any]], int]:
                 and isinstance(entry["result"], dict | type(None))
             )
             if not sound or entry["strategies"] not in (None, *(_file_of(entry["key"], each) for each in _SUFFIXES)):
-                raise ValueError("its values are not of their types")
+                raise ValueError("its values have the wrong types")
             entries.append(entry | {"seconds": float(entry["seconds"])})
         except (ValueError, KeyError, TypeError, OverflowError) as error:
             named, reason = one_line(str(path)), one_line(f"{type(error).__name__}: {error}", 200)
-            raise GameFileError(f"{named}, line {number}: it is not a result: {reason}") from None
+            raise GameFileError(f"{named}, line {number}: not a result: {reason}") from None
     return entries, end
 
 
@@ -389,7 +389,7 @@ class Folder:
     Raises
     ------
     GameFileError
-        If it cannot be written, its content is damaged, or another sweep writes there.
+        If the folder cannot be written, its content is damaged, or another sweep writes there.
     """
 
     def __init__(self, path: str | PathLike[str] | None) -> None:
@@ -427,7 +427,7 @@ class Folder:
                 pass
 
     def _read(self) -> None:
-        """Read the lines of finished settings; remove one that a kill cut off."""
+        """Read the lines of finished settings; remove an incomplete last line that a kill has left."""
         assert self.path is not None
         entries, end = read_results(self.path / _RESULTS)
         self._file.truncate(end)
@@ -443,7 +443,7 @@ class Folder:
         Raises
         ------
         GameFileError
-            If it cannot be written.
+            If the result cannot be written.
         """
         entry: dict[str, Any] = {"key": key, "setting": json_ready(setting), "seconds": found.seconds}
         entry |= {"failure": found.failure, "strategies": None, "result": found.result}
@@ -455,7 +455,7 @@ class Folder:
                         passing.write_bytes(found.strategies)
                 self._append(json.dumps(entry, allow_nan=False).encode() + b"\n")
             except OSError as error:
-                raise GameFileError(f"{one_line(str(self.path))}: it cannot be written: {reason_of(error)}") from None
+                raise GameFileError(f"{one_line(str(self.path))} cannot be written: {reason_of(error)}") from None
         self.kept[key] = entry
         return entry
 
@@ -486,7 +486,7 @@ class Computed:
 
 
 def _computed(run: Callable[..., Any], number: int, setting: Setting) -> Computed:
-    """Run a setting in a worker; an error is a result too."""
+    """Run a setting in a worker; an error is returned as a result."""
     begun = now()
     try:
         found = _found(run(**setting))
@@ -497,7 +497,7 @@ def _computed(run: Callable[..., Any], number: int, setting: Setting) -> Compute
 
 
 def _found(result: Any) -> Found:
-    """Return a function's return value as a result."""
+    """Convert a function's return value to a result."""
     if isinstance(result, Found):
         return result
     if isinstance(result, Solution):
@@ -532,28 +532,28 @@ def sweep(
     Parameters
     ----------
     run : callable
-        Takes a setting as keywords, and returns a dict of numbers and texts or a :class:`~treeplex.Solution`, whose
+        Takes a setting as keywords, and returns a dict of numbers and strings or a :class:`~treeplex.Solution`, whose
         strategies are then stored too. :func:`treeplex.cli.application.run_command` runs a command.
     out : path-like, optional
         A folder for the results. Results that exist are not computed again.
     fixed : mapping of str, optional
         Values shared by all settings.
     grid : mapping of str to values, optional
-        All combinations of these are used: a list of values each, or ``{"from": 0, "to": 1, "steps": 11}``, with
-        ``"scale": "log"`` in equal ratios.
+        All combinations of these values are used. Each is a list of values, or ``{"from": 0, "to": 1, "steps": 11}``,
+        with ``"scale": "log"`` for equal ratios.
     settings : sequence of mapping, optional
         A list of settings, each combined with the whole `grid`.
     backend : {"processes", "dask", "ray"}, optional
-        Where the settings are computed. By default the setting of ``joblib.parallel_config``; without it, one after the
-        other in this process.
+        Where the settings are computed. By default the setting of ``joblib.parallel_config``; without it, the settings
+        are computed one after the other in this process.
     address : str, optional
         The address of Dask's scheduler or of a Ray cluster; by default one is started on this machine.
     jobs : int, optional
-        Number of settings at once; −1, the default with a backend, is one per core.
+        Number of settings computed at once; −1, the default with a backend, means one per core.
     retry : bool
         Whether to retry settings that failed before.
     on_row : callable, optional
-        Called with each :class:`SweepRow`: first with the stored ones, then with new ones as they arrive.
+        Called with each :class:`SweepRow`: first with the stored rows, then with new rows as they arrive.
 
     Returns
     -------
@@ -587,7 +587,7 @@ def sweep(
     chosen = tuple(expand(fixed, grid, settings))
     if not callable(run):
         raise UnsupportedProblemError(
-            f"run is {shown(run, 60)}, expected a function; for a command treeplex.cli.application.run_command"
+            f"run is {shown(run, 60)}, expected a function; for a command, use treeplex.cli.application.run_command"
         )
     name = name_of(run)
     keys, varied = keys_of(name, chosen), varied_names(chosen)

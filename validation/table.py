@@ -1,4 +1,4 @@
-"""Tables: rows of plain numbers whose fields define their display, as text and JSON."""
+"""Tables of plain numbers as text and JSON; each field of a row defines its display."""
 
 import dataclasses
 import typing
@@ -24,7 +24,7 @@ class Column:
         A format such as ``.4f``; a template with braces such as ``{low:.3f} to {high:.3f}`` of the row's fields; or a
         function that returns the row's text.
     missing : str
-        Shown for ``None`` and for empty text.
+        Shown instead of ``None`` and of an empty string.
     width : int or callable
         The smallest width in characters, or a function of the first row that returns it.
     short : str
@@ -51,7 +51,7 @@ class Column:
 
 
 def verdict(*checks: tuple[bool, str]) -> str:
-    """Return the failures among a row's checks, as text."""
+    """Join the failures among a row's checks into one string."""
     return "; ".join(words for wrong, words in checks if wrong)
 
 
@@ -68,7 +68,7 @@ class Row:
     Attributes
     ----------
     failure : str
-        The failure as text; empty if the row meets its criterion.
+        A description of the failure; empty if the row meets its criterion.
     """
 
     failure: str = dataclasses.field(default="", kw_only=True)
@@ -79,7 +79,7 @@ class Row:
         return not self.failure
 
     def failing(self, *words: str) -> Self:
-        """Return the row with a further failure; an empty text adds nothing."""
+        """Return the row with a further failure; an empty string adds nothing."""
         return dataclasses.replace(self, failure="; ".join(filter(None, (self.failure, *words))))
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Row:
         return json_ready(ordered | {"passed": self.passed, "failure": self.failure})  # type: ignore[no-any-return]
 
     def cells(self) -> dict[str, str]:
-        """Return the displayed texts of the row, by heading."""
+        """Return the displayed strings of the row, by heading."""
         return {column.heading: column.text(self, getattr(self, name)) for name, column, _ in columns_of(type(self))}
 
 
@@ -108,11 +108,11 @@ class Findings:
     ----------
     rows : tuple of Row
     seconds : float
-        From start to end, including compilation and building.
+        The time from start to end, including compilation and building.
     interrupted : bool
         Whether the check was stopped before all rows were computed.
     scope : str
-        The scope of the rows, as text after their number in the summary.
+        The scope of the rows, as words after their number in the summary.
     """
 
     rows: tuple[Row, ...]
@@ -122,7 +122,7 @@ class Findings:
 
     @property
     def passed(self) -> bool:
-        """Whether there are rows, none is missing and every one passed."""
+        """Whether there are rows, no row is missing and every row passed."""
         return bool(self.rows) and not self.interrupted and not self.failed_rows
 
     @property
@@ -132,7 +132,7 @@ class Findings:
 
     @property
     def summary(self) -> str:
-        """The outcome in one line."""
+        """A one-line outcome."""
         if not self.rows:
             return "interrupted before the first row" if self.interrupted else "nothing was checked"
         failed = f"{len(self.failed_rows)} failed" if self.failed_rows else "all passed"
@@ -148,7 +148,7 @@ class Curve:
     """A field that is a curve or a band of curves: several entries of a row's dictionary."""
 
     def parts(self, name: str) -> Mapping[str, Any]:
-        """Return the dictionary entries of a field with this name; those that end with ``_curve`` are tuples."""
+        """Return the dictionary entries of a field with this name; entries that end with ``_curve`` are tuples."""
         raise NotImplementedError
 
 
@@ -163,7 +163,7 @@ def columns_of(kind: type[Row]) -> list[tuple[str, Column, bool]]:
 
 
 class TableLines:
-    """Lays out rows in lines as they arrive: text left-aligned, numbers right-aligned.
+    """Lays out rows in lines as they arrive, with text left-aligned and numbers right-aligned.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ def reading(source: str | os.PathLike[str] | BinaryIO, kind: str) -> Iterator[An
         named.line = error.line
         raise named from None
     except (OSError, ValueError) as error:
-        raise PlayLogError(f"{name}: it cannot be read: {reason_of(error)}") from None
+        raise PlayLogError(f"{name}: cannot read the file: {reason_of(error)}") from None
 
 
 def refuse_foreign(sources: Iterable[Any]) -> None:

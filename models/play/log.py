@@ -353,7 +353,7 @@ class PlayLogWriter:
                 raise self._unwritable(failed) from None
 
     def _unwritable(self, error: Exception) -> PlayLogError:
-        return PlayLogError(f"{self._name}: it cannot be written: {reason_of(error)}")
+        return PlayLogError(f"{self._name} cannot be written: {reason_of(error)}")
 
 
 @explained

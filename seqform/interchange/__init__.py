@@ -1,4 +1,4 @@
-"""Games and strategies in other people's formats: files, networkx, OpenSpiel, pictures."""
+"""Games and strategies in other formats: files, networkx, OpenSpiel, pictures."""
 
 import lazy_loader
 

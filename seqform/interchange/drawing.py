@@ -1,4 +1,4 @@
-"""Game trees as pictures: by matplotlib, or in DOT, the language of Graphviz."""
+"""Game trees as pictures, drawn by matplotlib or written in DOT, the language of Graphviz."""
 
 import itertools
 import math
@@ -17,23 +17,23 @@ from ..rules import CHANCE, size_of
 from .files import write_bytes
 from .pictures import Figure, blank_figure, number_text, quietly, require_matplotlib, write_picture
 
-#: Okabe and Ito's colours, which the colour-blind tell apart; players beyond the last begin again.
+#: Okabe and Ito's colours, which colour-blind readers can distinguish; they repeat if there are more players.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B8860B", "#56B4E9")
 CHANCE_COLOUR = "#666666"
-#: Trees of more nodes are refused: nobody could read them.
+#: The largest tree that is drawn, in nodes: larger trees would be unreadable.
 MAX_NODES = 300
 
-#: Characters of a label that a picture shows.
+#: The number of characters of a label that a picture shows.
 MAX_LABEL = 24
 
 
 def colour_of(player: int) -> str:
-    """Return a player's colour, or chance's."""
+    """Return the colour of a player or of chance."""
     return CHANCE_COLOUR if player == CHANCE else _COLOURS[player % len(_COLOURS)]
 
 
 def label_text(label: object) -> str:
-    """Return a label on one line, its end cut off if it is long."""
+    """Return a label on one line, truncated if it is long."""
     return one_line(label if isinstance(label, str) else _written(label), MAX_LABEL)
 
 
@@ -45,7 +45,7 @@ def _written(label: object) -> str:
 
 
 def edge_text(edge: dict[str, Any], share: float | None = None) -> str:
-    """Return an edge's action, with its probability below chance, or with the one that is given."""
+    """Return an edge's action, with its probability below a chance node or the given probability."""
     text, probability = label_text(edge["action"]), edge.get("prob", share)
     return text if probability is None else f"{text} ({number_text(probability)})"
 
@@ -61,7 +61,7 @@ def infoset_members(tree: GameTree) -> dict[tuple[int, Hashable], list[Hashable]
 
 
 def depths_of_nodes(tree: GameTree) -> dict[Hashable, int]:
-    """Return how many edges lead to each node, in the order of a depth-first walk."""
+    """Return the depth of each node, in the order of a depth-first walk."""
     depths = {tree.root: 0}
     for parent, child in nx.dfs_edges(tree.graph, tree.root):
         depths[child] = depths[parent] + 1
@@ -77,21 +77,21 @@ def tidy_positions(
     ----------
     tree : GameTree
     node_sizes : mapping
-        What each node takes up along its level.
+        The size of each node along its level.
     edge_sizes : mapping
-        What siblings must be apart for the label of the edge to each node, at least.
+        The minimum distance between siblings that leaves space for the label of the edge to each node.
     margin : float
-        Between neighbours.
+        The space between neighbours.
 
     Returns
     -------
     dict
-        From 0; a node's children stand as close as their subtrees' outlines allow.
+        Positions from 0. A node's children stand as close together as the outlines of their subtrees allow.
 
     Notes
     -----
     Reingold and Tilford, "Tidier drawings of trees", IEEE Transactions on Software Engineering 7 (1981): subtrees are
-    laid out from below, each as an outline, the least and the greatest position on each level, and put side by side.
+    laid out bottom-up and put side by side, each as an outline: its smallest and largest position on each level.
 
     Examples
     --------
@@ -137,27 +137,27 @@ def tidy_positions(
 
 # Sizes in points.
 _NODE_FONT, _EDGE_FONT, _PADDING, _BORDER, _BLANK, _DOT, _LANE = 8.0, 7.5, 4.0, 12.0, 4.0, 6.0, 6.0
-#: With more leaves than this a tree grows to the right, so that labels, which are wide, stand below each other.
+#: A tree with more leaves than this grows to the right, so that its wide labels stand below each other.
 _MANY_LEAVES = 12
 
 
 def tree_to_draw(
     given: Game | GameTree, most: float = math.inf, error: type[TreeplexError] = UnsupportedProblemError
 ) -> GameTree:
-    """Return the tree of a game, or the tree itself, checked.
+    """Return the tree of a game, or a given tree after checking it.
 
     Parameters
     ----------
     given : Game or GameTree
     most : float
-        A game of more nodes raises an error before its tree is written.
+        The largest number of nodes. A larger game raises an error before its tree is built.
     error : type of exception
-        What to raise if it is neither.
+        The exception to raise if `given` is neither.
 
     Raises
     ------
     UnsupportedProblemError
-        If there are more nodes, or the game has no histories.
+        If there are more than `most` nodes, or the game has no histories.
     """
     if isinstance(given, Game) and not isinstance(given.rules, GameTree):
         if math.isfinite(most) and given.rules is not None:
@@ -176,7 +176,7 @@ def tree_to_draw(
 def _refuse(name: str, count: str) -> NoReturn:
     raise UnsupportedProblemError(
         f"{name} has {count} nodes, too many for a readable picture: expected at most {MAX_NODES}; write it as DOT "
-        "(treeplex export --format dot), and lay it out with Graphviz"
+        "(treeplex export --format dot) and lay it out with Graphviz"
     )
 
 
@@ -187,29 +187,29 @@ def draw(
 ) -> "Figure":
     """Draw a game tree.
 
-    Players' decisions are boxes in their colour with the infoset's label, chance nodes are grey dots, leaves show the
-    payoffs. Edges show actions, below chance and players whose strategies are given with probabilities; dashed arcs
-    join the nodes of an infoset.
+    Players' decisions are boxes in the player's colour with the infoset's label. Chance nodes are grey dots. Leaves
+    show the payoffs. Edges show actions, and probabilities below chance nodes and below players whose strategies are
+    given. Dashed arcs join the nodes of an infoset.
 
     Parameters
     ----------
     tree : GameTree or Game
-        Of at most 300 nodes.
+        At most 300 nodes.
     direction : {"down", "right"}, optional
-        Where the tree grows to; by default down if it has few leaves, and to the right if it has many.
+        The direction in which the tree grows: by default down with few leaves, and to the right with many.
     strategies : mapping of int to mapping, optional
-        By player, infoset and action, as :meth:`Profile.to_dict <treeplex.Profile.to_dict>` returns them. Edges are
-        then in their player's colour, and as thick as they are likely; what is never played is dotted.
+        Probabilities by player, infoset and action, as :meth:`Profile.to_dict <treeplex.Profile.to_dict>` returns them.
+        Each edge is then in its player's colour and as thick as it is likely; actions that are never played are dotted.
 
     Returns
     -------
     matplotlib.figure.Figure
-        As large as the tree needs. It belongs to no window: ``figure.savefig("tree.pdf")`` writes it.
+        As large as the tree needs. Write it with ``figure.savefig("tree.pdf")``; it does not open a window.
 
     Raises
     ------
     UnsupportedProblemError
-        If the tree has too many nodes, or `direction` is another one.
+        If the tree has too many nodes, or `direction` is invalid.
     InvalidGameError
         If the game was given as a sequence form, which has no tree.
     MissingExtraError
@@ -232,14 +232,14 @@ def draw(
 
 
 def write_drawing(tree: Game | GameTree, path: str | Path, direction: Literal["down", "right"] | None = None) -> None:
-    """Draw a game tree to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix; whole or not at all.
+    """Draw a game tree to a file, atomically: ``.svg``, ``.png`` or ``.pdf`` by the suffix.
 
-    The same tree gives the same file. Errors as :func:`draw`.
+    The same tree always gives the same file. For other errors see :func:`draw`.
 
     Raises
     ------
     GameFileError
-        If the suffix is another one, or the file cannot be written.
+        If the suffix is not one of these, or the file cannot be written.
 
     Examples
     --------
@@ -254,7 +254,7 @@ def write_drawing(tree: Game | GameTree, path: str | Path, direction: Literal["d
 
 
 class _Drawing:
-    """One picture; all lengths are in points, "along" a level or "across" the levels."""
+    """A picture of a tree. All lengths are in points, "along" a level or "across" the levels."""
 
     def __init__(self, tree: GameTree, down: bool, strategies: Mapping[int, Any]) -> None:
         from matplotlib.font_manager import FontProperties
@@ -276,7 +276,7 @@ class _Drawing:
         self.along = self._positions()
 
     def _shares(self, strategies: Mapping[int, Any]) -> dict[Hashable, float]:
-        """Return how often the edge to each node is taken by players whose strategies are given."""
+        """Return the probability of the edge to each node, for players whose strategies are given."""
         shares = {}
         for parent, child, edge in self.tree.graph.edges(data=True):
             attributes = self.tree.graph.nodes[parent]
@@ -285,7 +285,7 @@ class _Drawing:
         return shares
 
     def _node_text(self, node: Hashable) -> list[str]:
-        """Return what stands at a node: a label, or a payoff a player."""
+        """Return the lines of text at a node: a label, or one payoff per player."""
         attributes = self.tree.graph.nodes[node]
         if "payoffs" in attributes:
             texts = [number_text(payoff) for payoff in self.tree.payoffs(node)]
@@ -304,22 +304,22 @@ class _Drawing:
         return float(self._measure.get_text_width_height_descent(text, self._fonts[font], ismath=False)[0])
 
     def _size(self, lines: list[str], font: float, padding: float) -> tuple[float, float]:
-        """Return width and height of lines of text with room around them."""
+        """Return the width and height of lines of text, including padding."""
         return max(self._width(line, font) for line in lines) + 2 * padding, 1.25 * font * len(lines) + padding
 
     def _lanes(self) -> list[tuple[int, Hashable, Hashable, int]]:
-        """Return the arcs between neighbours of an infoset: player, two nodes, and a lane.
+        """Return the arcs between neighbouring nodes of an infoset: player, two nodes, and a lane.
 
-        Arcs of one level whose spans overlap run in different lanes, so that they can be told apart.
+        Arcs of one level whose spans overlap run in different lanes, so that readers can distinguish them.
         """
-        places = {node: place for place, node in enumerate(self.depths)}  # depth first: the order along every level
+        places = {node: place for place, node in enumerate(self.depths)}  # depth first: the order along each level
         spans = [
             (places[one], places[other], player, one, other)
             for (player, _), nodes in infoset_members(self.tree).items()
             for one, other in itertools.pairwise(nodes)
         ]
         arcs = []
-        ends: dict[int, list[int]] = {}  # by level, where each lane is free again
+        ends: dict[int, list[int]] = {}  # by level: the position from which each lane is free
         for first, last, player, one, other in sorted(spans, key=lambda span: span[:2]):
             lanes = ends.setdefault(self.depths[one], [])
             lane = next((number for number, end in enumerate(lanes) if end <= first), len(lanes))
@@ -328,7 +328,7 @@ class _Drawing:
         return arcs
 
     def _levels(self) -> list[float]:
-        """Return where each level stands."""
+        """Return the position of each level."""
         side = 1 if self.down else 0
         count = max(self.depths.values()) + 1
         node_room, edge_room, lanes = [0.0] * count, [0.0] * count, [0] * count
@@ -345,12 +345,12 @@ class _Drawing:
         return places
 
     def _target(self, child: Hashable) -> float:
-        """Return where across the levels edges to a node end: boxes hide what is below them, payoffs do not."""
+        """Return the position across levels where edges to a node end: boxes hide edges, payoffs do not."""
         half = 0.0 if self.tree.graph.adj[child] else self.node_sizes[child][1 if self.down else 0] / 2
         return self.across[self.depths[child]] - half
 
     def _label_place(self, parent: Hashable, child: Hashable) -> float:
-        """Return where an edge's label stands, from 0 to 1: nearer to the child, for edges part on the way."""
+        """Return the position of an edge's label along it, from 0 to 1: near the child, because edges diverge."""
         start, side = self.across[self.depths[parent]], 1 if self.down else 0
         border = self.across[self.depths[child]] - self.node_sizes[child][side] / 2
         length = self._target(child) - start
@@ -364,7 +364,7 @@ class _Drawing:
         return tidy_positions(self.tree, nodes, apart, 8.0 if self.down else 3.0)
 
     def place(self, node: Hashable) -> tuple[float, float]:
-        """Return x to the right and y downwards."""
+        """Return the coordinates of a node: x to the right and y downwards."""
         along, across = self.along[node], self.across[self.depths[node]]
         return (along, across) if self.down else (across, along)
 
@@ -378,7 +378,7 @@ class _Drawing:
         return x0 + at * (x1 - x0), y0 + at * (y1 - y0)
 
     def figure(self) -> "Figure":
-        """Return the picture."""
+        """Draw the picture."""
         boxes = [(self.place(node), size) for node, size in self.node_sizes.items()]
         boxes += [(self._label_point(*edge), self.edge_sizes[edge[1]]) for edge in self.tree.graph.edges]
         ends = [(x + sign * width / 2, y + sign * height / 2) for (x, y), (width, height) in boxes for sign in (-1, 1)]
@@ -404,7 +404,7 @@ class _Drawing:
         return figure
 
     def _key(self) -> list[tuple[str, str, float]]:
-        """Return what the colours mean: names, colours and widths."""
+        """Return the entries of the colour key: names, colours and widths."""
         players = sorted({int(node["player"]) for _, node in self.tree.graph.nodes(data=True) if "player" in node})
         names = [("chance" if player == CHANCE else f"player {player}", colour_of(player)) for player in players]
         return [(name, colour, self._width(name, _NODE_FONT) + 3 * _BLANK) for name, colour in names]
@@ -433,7 +433,7 @@ class _Drawing:
         for player, one, other, lane in self.arcs:
             ends = [self.place(one), self.place(other)]
             out = max(self.node_sizes[node][side] for node in (one, other)) / 2 + _LANE * (lane + 1)
-            # A cubic curve comes three quarters of the way to its control points.
+            # A cubic curve reaches three quarters of the distance to its control points.
             move = (0.0, out / 0.75) if self.down else (out / 0.75, 0.0)
             bent = [(x + move[0], y + move[1]) for x, y in ends]
             curve = Curve([ends[0], *bent, ends[1]], [Curve.MOVETO, Curve.CURVE4, Curve.CURVE4, Curve.CURVE4])
@@ -460,13 +460,13 @@ class _Drawing:
 
 
 def _write(axes: Any, x: float, y: float, text: str, colour: str, size: float = _NODE_FONT, **look: Any) -> None:
-    """Write text as it is: a dollar sign begins no formula."""
+    """Write text literally: a dollar sign does not start a formula."""
     look = {"ha": "center", "va": "center", "zorder": 4} | look
     axes.text(x, y, text, color=colour, fontsize=size, parse_math=False, **look)
 
 
 def format_dot(tree: Game | GameTree) -> str:
-    """Return a game tree in DOT: ``dot -Tsvg`` draws it.
+    """Return a game tree in DOT; ``dot -Tsvg`` draws it.
 
     Parameters
     ----------
@@ -475,8 +475,8 @@ def format_dot(tree: Game | GameTree) -> str:
     Returns
     -------
     str
-        Decisions are boxes in their player's colour with the infoset's label, chance nodes are diamonds, leaves show
-        their payoffs. Dashed lines join the nodes of an infoset.
+        Decisions are boxes in the player's colour with the infoset's label, chance nodes are diamonds, and leaves show
+        the payoffs. Dashed lines join the nodes of an infoset.
 
     Examples
     --------
@@ -534,7 +534,7 @@ def format_dot(tree: Game | GameTree) -> str:
 
 
 def write_dot(tree: Game | GameTree, path: str | Path) -> None:
-    """Write a game tree in DOT, whole or not at all; see :func:`format_dot`.
+    """Write a game tree in DOT, atomically; see :func:`format_dot`.
 
     Raises
     ------
@@ -554,5 +554,5 @@ def write_dot(tree: Game | GameTree, path: str | Path) -> None:
 
 
 def _quoted(text: str) -> str:
-    r"""Return a text in quotes as DOT reads it: a backslash would begin an escape such as ``\n``."""
+    r"""Return a string in quotes for DOT, in which a backslash starts an escape such as ``\n``."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

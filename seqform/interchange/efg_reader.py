@@ -1,4 +1,4 @@
-"""Gambit's ``.efg`` files read as game trees."""
+"""The reader of Gambit's ``.efg`` files, which returns game trees."""
 
 import codecs
 import os
@@ -31,10 +31,10 @@ from .efg_text import (
 )
 from .files import check_memory, naming, read_bytes
 
-#: The largest number of nodes, and of nodes times players, that is read.
+#: The largest number of nodes that is read, and the largest number of nodes times players.
 MAX_NODES = 10_000_000
 MAX_PAYOFFS = 100_000_000
-# Bytes of memory that a node takes at most, and the fewest characters that one has: t""0.
+# The most bytes of memory that a node takes, and the fewest characters that it has: t""0.
 _NODE, _SHORTEST = 1500, 4
 
 _Exact = int | Fraction
@@ -43,26 +43,26 @@ _Payoffs = tuple[_Exact, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """The file's data on an infoset or on a chance node's outcomes; ``None`` where they are left out."""
+    """The file's data on an infoset or on a chance node's outcomes; ``None`` for parts that the file omits."""
 
     label: str | None
     actions: tuple[str, ...] | None
-    probabilities: tuple[_Exact, ...]  # none for a player's
+    probabilities: tuple[_Exact, ...]  # empty for a player's infoset
 
 
 @dataclass(slots=True)
 class _Infoset:
-    definition: str | None  # as it stands in the file
+    definition: str | None  # as written in the file
     number: int
     event: _Event
-    attributes: dict[str, Any]  # of its nodes
-    edges: list[dict[str, Any]]  # attributes of the edges below a node of it
+    attributes: dict[str, Any]  # attributes of its nodes
+    edges: list[dict[str, Any]]  # attributes of the edges below each of its nodes
 
 
 @dataclass(slots=True)
 class _Outcome:
-    definition: str | None  # as it stands in the file
-    label: str | None  # none has been seen yet
+    definition: str | None  # as written in the file
+    label: str | None  # None until one has been read
     payoffs: _Payoffs
 
 
@@ -70,7 +70,7 @@ _NO_EVENT = _Event(None, None, ())
 
 
 def _label_and_list(definition: str | None) -> tuple[str | None, str | None]:
-    """Return the label of a definition, and its list with the braces; ``None`` for a part that is left out."""
+    """Return the label of a definition, and its list with the braces; ``None`` for a part that is missing."""
     if definition is None:
         return None, None
     label = STRING.match(definition)
@@ -81,7 +81,8 @@ def _label_and_list(definition: str | None) -> tuple[str | None, str | None]:
 class NodeReader:
     """The nodes read so far.
 
-    Texts that repeat one letter for letter, as those of infosets and outcomes do, are looked up and not read again.
+    Definitions that repeat an earlier one literally, as those of infosets and outcomes do, are looked up, not parsed
+    again.
     """
 
     def __init__(self, text: str, num_players: int) -> None:
@@ -89,29 +90,29 @@ class NodeReader:
         self.num_players = num_players
         self.zeros: _Payoffs = (0,) * num_players
         self.budget = Budget()
-        #: How many nodes there is memory for.
+        #: The number of nodes that fit in memory.
         self.affordable = len(text)
         if self.budget.left(len(text) // _SHORTEST * _NODE) < 0:
             self.affordable = self.budget.limit // _NODE
-        self.infosets: dict[tuple[int, int], _Infoset] = {}  # by player (CHANCE too) and number
+        self.infosets: dict[tuple[int, int], _Infoset] = {}  # by player (including CHANCE) and number
         self.outcomes: dict[int, _Outcome] = {0: _Outcome("", "", self.zeros)}
         self.number = cache(parse_number)
-        # The same by the texts of the numbers in the file.
+        # The same, by the strings of the numbers in the file.
         self.written_infosets: dict[tuple[str | None, str], _Infoset] = {}
         self.written_outcomes: dict[str, _Outcome] = {}
 
     def read(self, position: int) -> DiGraph:
-        """Read the nodes that begin at a position, to the end of the text."""
+        """Read the nodes from a position to the end of the text."""
         text, match, zeros = self.text, NODE.match, self.zeros
         written_infosets, written_outcomes = self.written_infosets, self.written_outcomes
         max_nodes = min(MAX_NODES, MAX_PAYOFFS // self.num_players, self.affordable)
         nodes: list[dict[str, Any]] = []
-        parents: list[int] = []  # of all nodes but the root, as are the edges
+        parents: list[int] = []  # of all nodes but the root; so are the edges
         edges: list[dict[str, Any]] = []
         names: list[tuple[int, str]] = []
         unnamed: list[tuple[int, _Outcome]] = []  # leaves whose outcome has no label yet
-        # Of the node whose children are being read, and of those above it: its number, where it begins, its edges
-        # that are still to come, and what the outcomes down to it add up to.
+        # For the node whose children are being read and for its ancestors: its number, its position in the file, its
+        # edges that have not been read, and the sum of the outcomes on the path to it.
         parent, start, gained = -1, position, zeros
         remaining: Iterator[dict[str, Any]] = iter(())
         above: list[tuple[int, int, Iterator[dict[str, Any]], _Payoffs]] = []
@@ -176,13 +177,13 @@ class NodeReader:
         explain(self.text, position)
 
     def _outcome(self, number: str, definition: str | None, place: int, definition_place: int) -> _Outcome:
-        """Read an outcome whose text is new, or refuse it."""
+        """Read an outcome whose text is new, or raise an error."""
         known = self.outcomes.get(int(number))
         label, numbers = _label_and_list(definition)
         if numbers is None and known is None:
             raise fault(self.text, place, f"outcome {number} is not defined yet; expected its payoffs")
         if definition is not None and not int(number):
-            raise fault(self.text, definition_place, "outcome 0 pays nothing and cannot be defined; expected 0 alone")
+            raise fault(self.text, definition_place, "outcome 0 pays nothing and cannot be defined; expected only 0")
         payoffs = None
         if definition is not None and numbers is not None:
             place = definition_place + len(definition) - len(numbers)
@@ -208,7 +209,7 @@ class NodeReader:
     def _infoset(
         self, player: str | None, number: str, definition: str | None, who_place: int, place: int, definition_place: int
     ) -> _Infoset:
-        """Read an infoset, or a chance node's outcomes, whose text is new, or refuse it."""
+        """Read an infoset, or a chance node's outcomes, whose text is new, or raise an error."""
         if player is not None and not 1 <= int(player) <= self.num_players:
             raise fault(self.text, who_place, f"expected a player from 1 to {self.num_players}, received {player}")
         who = CHANCE if player is None else int(player) - 1
@@ -237,7 +238,7 @@ class NodeReader:
 
     def _event(self, definition: str, place: int, chance: bool) -> _Event:
         """Read a label, actions and, at chance nodes, probabilities."""
-        if definition.count('"') // 2 > self.affordable:  # a node has to follow for every action
+        if definition.count('"') // 2 > self.affordable:  # every action must be followed by a node
             check_memory(definition.count('"') // 2 * _NODE, self.budget)
         label, entries = _label_and_list(definition)
         if entries is None:
@@ -253,7 +254,7 @@ class NodeReader:
         return _Event(label, tuple(unquote(found.group()) for found in STRING.finditer(entries)), probabilities)
 
     def _numbers(self, numbers: str, place: int, what: str) -> list[_Exact]:
-        """Read all numbers of a text that stands at a place in the file."""
+        """Parse all numbers of a string at a position in the file."""
         values = []
         for found in NUMBER.finditer(numbers):
             written = found.group()
@@ -263,13 +264,15 @@ class NodeReader:
                 raise fault(self.text, place + found.start(), f"{what} {one_line(written, 40)} {error}") from None
             if value < 0 and what == "probability":
                 raise fault(
-                    self.text, place + found.start(), f"probability {one_line(written, 40)}, expected one from 0 to 1"
+                    self.text,
+                    place + found.start(),
+                    f"probability {one_line(written, 40)}, expected a number from 0 to 1",
                 )
             values.append(value)
         return values
 
     def _sum(self, gained: _Payoffs, payoffs: _Payoffs, place: int) -> _Payoffs:
-        """Return what outcomes on a path add up to."""
+        """Return the sum of the payoffs on a path so far and those of a further outcome."""
         if payoffs is self.zeros:
             return gained
         try:
@@ -294,13 +297,13 @@ class NodeReader:
 
 
 def _shown(value: Any) -> str:
-    """Return a label, or the numbers or labels of a tuple, for a message."""
+    """Return a label, or a tuple of numbers or labels, as messages show it."""
     if isinstance(value, str):
         return shown(value, 40)
     return one_line(" ".join(shown(part, 40) if isinstance(part, str) else str(part) for part in value[:20]), 80)
 
 
-# Bytes of memory for each byte of a file, nodes apart: numbers that differ take the most.
+# Bytes of memory for each byte of a file, excluding nodes: distinct numbers take the most.
 _EXPANSION = 32
 
 
@@ -310,8 +313,8 @@ def read_efg(path: str | os.PathLike[str]) -> GameTree:
     Parameters
     ----------
     path : path-like
-        The file, in UTF-8; where it is not, it is taken for Latin-1, as older programs write it. It is read as
-        :func:`parse_efg` reads its text.
+        A file in UTF-8. A file that is not valid UTF-8 is read as Latin-1, which older programs write. For the format
+        see :func:`parse_efg`.
 
     Returns
     -------
@@ -320,9 +323,9 @@ def read_efg(path: str | os.PathLike[str]) -> GameTree:
     Raises
     ------
     GameFileError
-        If the file cannot be read, or something in it is wrong; the error has the line and the column.
+        If the file cannot be read or is not valid; the error has the line and the column.
     GameTooLargeError
-        If it may take more memory than the budget for building a game.
+        If it may need more memory than the budget for building a game.
     ImperfectRecallError
         If a player forgets.
 
@@ -353,38 +356,38 @@ def parse_efg(text: str) -> GameTree:
     Returns
     -------
     GameTree
-        Its nodes are numbered from 0 in the order of the file, which is depth first. ``tree.graph.graph`` holds the
-        file's ``"title"``, its ``"comment"`` and the names of its ``"players"``, a tuple; a node has the attribute
-        ``name``, and a leaf ``outcome``, where the file's name or outcome's label is not empty.
+        A tree whose nodes are numbered from 0 in the order of the file, which is depth first. ``tree.graph.graph``
+        contains the file's ``"title"``, its ``"comment"`` and the names of its ``"players"``, a tuple. A node has the
+        attribute ``name`` and a leaf ``outcome`` if the node's name or the outcome's label in the file is not empty.
 
     Raises
     ------
     GameFileError
-        If something in the text is wrong; the error has the line and the column.
+        If the text is not valid; the error has the line and the column.
     ImperfectRecallError
         If a player forgets.
 
     Notes
     -----
-    The format is that of Gambit's documentation, "The extensive game (.efg) file format", version 2, with ``R`` or
-    ``D``. What is not kept as it is:
+    The format is described in Gambit's documentation, "The extensive game (.efg) file format", version 2, with ``R`` or
+    ``D``. The reader makes these changes:
 
-    - The payoffs of outcomes on a path are added up, and stand on its leaf.
+    - The payoffs of the outcomes on a path are summed and stored at its leaf.
     - Integers become ``int``, decimals and fractions ``Fraction``: all numbers are exact. Numbers of more than 600
       digits raise an error.
-    - An infoset goes by its label if that is not empty and the player's only one of its kind, and by its number, as
-      text, if not.
-    - Actions of one infoset, or outcomes of one chance node, with the same label or none get ``_1``, ``_2``, … after
-      it, as in Gambit.
-    - Numbers and labels of chance nodes are left out, and so are those of outcomes that do not belong to a leaf.
-    - Chance probabilities may miss a sum of one by 1e-5, and are divided by it.
+    - An infoset is named by its label, if the label is not empty and distinct from those of the player's other
+      infosets, and otherwise by its number, as a string.
+    - If actions of one infoset, or outcomes of one chance node, have equal or empty labels, ``_1``, ``_2``, … is
+      appended, as in Gambit.
+    - Numbers and labels of chance nodes are omitted, and so are those of outcomes that do not belong to a leaf.
+    - The sum of chance probabilities may differ from one by 1e-5; the probabilities are divided by their sum.
 
-    Labels of infosets and outcomes may be left out, as OpenSpiel reads and writes them, and so may lists of actions and
-    payoffs that were given before.
+    The file may omit labels of infosets and outcomes, as OpenSpiel does, and lists of actions and payoffs that were
+    given before.
 
-    Repeated definitions in the file must agree. Unlike Gambit, numbers that differ only in how they are written do
-    agree, a plus sign may stand before a number, ``\\`` in a text stands for one backslash, a label may be any text,
-    and nothing but blanks may follow the tree.
+    Repeated definitions in the file must agree. The reader accepts more than Gambit: numbers that differ only in how
+    they are written agree, a number may have a plus sign, ``\\`` in a string is one backslash, and a label may be any
+    string. It accepts less in one respect: only whitespace may follow the tree.
 
     References
     ----------
@@ -408,7 +411,7 @@ def parse_efg(text: str) -> GameTree:
     (Fraction(1, 2), Fraction(-1, 2))
     """
     if not isinstance(text, str):
-        raise GameFileError(f"{shown(text)} is not the text of an .efg file: expected a str (read_efg takes a path)")
+        raise GameFileError(f"{shown(text)} is not the content of an .efg file, expected a str (read_efg takes a path)")
     cursor = Cursor(text, 1 if text.startswith("\ufeff") else 0)
     header = _read_prologue(cursor)
     graph = NodeReader(text, len(header["players"])).read(cursor.position)
@@ -426,7 +429,7 @@ def _decode(content: bytes) -> str:
 
 
 def _read_prologue(cursor: Cursor) -> dict[str, Any]:
-    cursor.take("EFG", "EFG, the first word of an .efg file")
+    cursor.take("EFG", "EFG at the beginning of an .efg file")
     cursor.take("2", "2, the version of the format")
     cursor.take("[RD]", "R or D after the version")
     title = unquote(cursor.take(TEXT, "the game's title in quotes"))

@@ -1,4 +1,4 @@
-"""The text of Gambit's ``.efg`` files: tokens and their positions, exact numbers, and labels made distinct."""
+"""Parts of Gambit's ``.efg`` format: tokens and their positions, exact numbers, and distinct labels."""
 
 import re
 from collections import Counter
@@ -14,9 +14,9 @@ from ..number_texts import exact_float
 from ..rationals import to_fraction
 from ..rules import Number
 
-# Wherever a pattern ends another way to go on is ruled out by the next character, so that no text takes long to refuse.
-# Groups are not repeated possessively ("++"): early releases of Python 3.11 have bugs there.
-#: A text in quotes.
+# After each pattern the next character rules out every alternative, so no input takes long to reject.
+# Groups are not repeated possessively ("++"), because early releases of Python 3.11 have bugs there.
+#: A string in quotes.
 TEXT = r'"[^"\\]*+(?:\\.[^"\\]*+)*"'
 _END_OF_NUMBER = r"(?![\d./eE])"
 _NUMBER = rf"[+-]?(?:\d++(?:/\d++|(?:\.\d*+)?(?:[eE][+-]?\d++)?)|\.\d++(?:[eE][+-]?\d++)?){_END_OF_NUMBER}"
@@ -35,7 +35,7 @@ _PAYOFFS = _definition(rf"{_NUMBER}(?:\s*+,)?")
 _FLAGS = re.ASCII | re.DOTALL
 
 #: One node, from its letter to its outcome. Groups: a terminal node's name; a decision's name, player, infoset and
-#: what defines the infoset; a chance node's name, number and what defines it; the outcome and what defines it.
+#: the infoset's definition; a chance node's name, number and definition; the outcome and its definition.
 NODE = re.compile(
     rf"\s*+(?:t\s*+({TEXT})"
     rf'|p\s*+({TEXT})\s*+({_INTEGER})\s*+({_INTEGER})\s*+(?:({_ACTIONS})|(?!["{{]))'
@@ -52,13 +52,13 @@ _WHOLE = "(an integer of at most ten digits)"
 
 
 def fault(text: str, position: int, message: str) -> GameFileError:
-    """Return the error that something is wrong at a position in the text."""
+    """Return the error for an invalid position in the text."""
     line_start = text.rfind("\n", 0, position) + 1
     return GameFileError(message, line=text.count("\n", 0, position) + 1, column=position - line_start + 1)
 
 
 def unquote(quoted: str) -> str:
-    r"""Return what stands between quotes: a backslash stands before a quote or a backslash that belongs to the text.
+    r"""Return the string between quotes, in which a backslash escapes a quote or a backslash.
 
     Examples
     --------
@@ -71,10 +71,10 @@ def unquote(quoted: str) -> str:
 
 
 def quote(text: str) -> str:
-    r"""Return a text in quotes.
+    r"""Return a string in quotes.
 
-    A backslash is doubled only where it would be misread: before a quote, before another one and at the end. Gambit,
-    which knows of no doubled ones, reads the others as they are.
+    A backslash is doubled only where it would be misread: before a quote, before another backslash and at the end.
+    Gambit does not support doubled backslashes and reads all others literally.
     """
     if "\\" in text or '"' in text:
         text = re.sub(r'\\(?=[\\"]|\Z)|"', lambda found: "\\" + found.group(), text)
@@ -82,45 +82,45 @@ def quote(text: str) -> str:
 
 
 class Cursor:
-    """A place in a text that moves on word by word, and refuses a word that does not belong there.
+    """A position in a text that moves from word to word, and raises an error at an unexpected word.
 
     Parameters
     ----------
     text : str
     position : int
-        Where to begin.
+        Where to start.
     """
 
     def __init__(self, text: str, position: int = 0) -> None:
         self.text = text
-        #: Where the last word that was taken begins.
+        #: The position of the last word taken.
         self.start = position
         self._next = position
 
     @property
     def position(self) -> int:
-        """Where the next word begins, blanks left out."""
+        """The position of the next word, after whitespace."""
         found = _BLANKS.match(self.text, self._next)
         return found.end() if found else self._next
 
     def peek(self) -> str:
-        """Return the next word, empty at the end of the text."""
+        """Return the next word; empty at the end of the text."""
         found = _WORD.match(self.text, self.position)
         return found.group() if found else ""
 
     def take(self, pattern: str, expected: str) -> str:
-        """Return the next word and move on, if it is one that a regular expression matches."""
+        """Return the next word and move past it, if a regular expression matches it; otherwise raise an error."""
         word = self.peek()
         self.start = self.position
         self._next = self.start + len(word)
         if not re.fullmatch(pattern, word, _FLAGS):
-            received = "a text without a closing quote" if word == '"' else one_line(word, 40) or "the end of the file"
+            received = "a string with no closing quote" if word == '"' else one_line(word, 40) or "the end of the file"
             raise fault(self.text, self.start, f"expected {expected}, received {received}")
         return word
 
 
 def explain(text: str, position: int) -> NoReturn:
-    """Refuse the node that begins at a position, which :data:`NODE` does not match, at its first wrong word."""
+    """Raise an error at the first wrong word of a node that :data:`NODE` does not match."""
     cursor = Cursor(text, position)
     kind = cursor.take("[cpt]", "a node: c (chance), p (a player's decision) or t (terminal)")
     cursor.take(TEXT, "the node's name in quotes")
@@ -145,7 +145,7 @@ def explain(text: str, position: int) -> NoReturn:
 
 
 def _explain_list(cursor: Cursor, text: str = "", number: str = "") -> None:
-    """Go through a list in braces of texts, of texts each with a number, or of numbers that commas may follow."""
+    """Check a list in braces of strings, of strings each with a number, or of numbers optionally with commas."""
     cursor.take(r"\{", "{")
     end = ""
     while not end or cursor.peek() != "}":
@@ -159,15 +159,15 @@ def _explain_list(cursor: Cursor, text: str = "", number: str = "") -> None:
     cursor.take("}", "}")
 
 
-#: The longest number that is read or written, in digits of a numerator or a denominator; every float is far shorter.
+#: The longest number that is read or written, in digits of a numerator or a denominator; every float is much shorter.
 MAX_DIGITS = 600
-#: How far the probabilities of a chance node may sum from one: decimals in files are often cut off.
+#: How far the sum of a chance node's probabilities may differ from one: decimals in files are often truncated.
 PROBABILITY_TOLERANCE = 1e-5
 
 _MAX_BITS = 2000  # 602 digits
 _TOO_LONG = f"a fraction of more than {MAX_DIGITS} digits"
 _TOO_LARGE, _TOO_SMALL = "is larger than every float", "is too small for a float"
-# Numbers of as many digits with an exponent beyond this are too large or too long, whatever their digits are.
+# A number with an exponent beyond this is too large or too long, whatever its digits are.
 _FARTHEST = 2 * MAX_DIGITS
 
 
@@ -177,13 +177,13 @@ def parse_number(text: str) -> int | Fraction:
     Parameters
     ----------
     text : str
-        As the format writes it: ``-3``, ``1/3``, ``.25`` or ``1.5e-3``.
+        In one of the forms of the format: ``-3``, ``1/3``, ``.25`` or ``1.5e-3``.
 
     Raises
     ------
     InvalidGameError
         If the denominator is zero, the number is not a finite float, or it has more than :data:`MAX_DIGITS` digits; the
-        message is what a sentence about the number ends with.
+        message is the predicate of a sentence about the number.
 
     Examples
     --------
@@ -205,20 +205,20 @@ def parse_number(text: str) -> int | Fraction:
 
 
 def add(first: int | Fraction, second: int | Fraction) -> int | Fraction:
-    """Return a sum of payoffs.
+    """Return the sum of two payoffs.
 
     Raises
     ------
     InvalidGameError
-        If it is not a finite float, or has more than :data:`MAX_DIGITS` digits; the message is what a sentence about
-        the sum ends with.
+        If it is not a finite float, or has more than :data:`MAX_DIGITS` digits; the message is the predicate of a
+        sentence about the sum.
     """
     total = first + second
     return total if isinstance(total, int) and -(10**9) < total < 10**9 else _checked(Fraction(total))
 
 
 def _checked(value: Fraction) -> int | Fraction:
-    """Return a value, as an ``int`` if it is whole, unless it is too large or too long."""
+    """Return a value, as an ``int`` if it is whole; raise an error if it is too large or too long."""
     try:
         exact_float(value)
     except OverflowError:
@@ -231,18 +231,18 @@ def _checked(value: Fraction) -> int | Fraction:
 
 
 def normalised(probabilities: Sequence[int | Fraction]) -> tuple[int | Fraction, ...]:
-    """Return probabilities that sum to one exactly.
+    """Return probabilities whose sum is exactly one.
 
     Parameters
     ----------
     probabilities : sequence of int or Fraction
-        Non-negative. They may miss one by :data:`PROBABILITY_TOLERANCE`: they are divided by their sum.
+        Non-negative. Their sum may differ from one by :data:`PROBABILITY_TOLERANCE`; they are divided by it.
 
     Raises
     ------
     InvalidGameError
-        If they miss one by more, or the quotients have more than :data:`MAX_DIGITS` digits; the message is what a
-        sentence about the probabilities ends with.
+        If their sum differs by more, or the quotients have more than :data:`MAX_DIGITS` digits; the message is the
+        predicate of a sentence about the probabilities.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def normalised(probabilities: Sequence[int | Fraction]) -> tuple[int | Fraction,
     total = Fraction(0)
     for probability in probabilities:
         total += probability
-        if total.denominator.bit_length() > _MAX_BITS:  # every further sum would be longer still
+        if total.denominator.bit_length() > _MAX_BITS:  # every further sum would be even longer
             raise InvalidGameError(f"sum to {_TOO_LONG}")
     if total == 1:
         return tuple(probabilities)
@@ -265,10 +265,10 @@ def normalised(probabilities: Sequence[int | Fraction]) -> tuple[int | Fraction,
 
 
 def format_payoff(value: Number) -> str:
-    """Return a payoff as text: an integer, the shortest decimal that rounds to a float, or a fraction.
+    """Return a payoff as a string: an integer, the shortest decimal that rounds to a float, or a fraction.
 
-    A fraction that equals the shortest decimal of a float is written as this decimal, so that the text only depends
-    on the value.
+    A fraction that equals the shortest decimal of a float is written as this decimal, so the string depends only on the
+    value.
 
     Raises
     ------
@@ -290,7 +290,7 @@ def format_payoff(value: Number) -> str:
 
 
 def exact_number(value: Number) -> Fraction:
-    """Return a number as a fraction; a float counts as the shortest decimal that rounds to it.
+    """Return a number as a fraction; a float becomes the shortest decimal that rounds to it.
 
     Raises
     ------
@@ -303,7 +303,7 @@ def exact_number(value: Number) -> Fraction:
             raise InvalidGameError(_refusal(value))
         value = value or Decimal(0)  # zero has an exponent too
     elif not isinstance(value, Rational):
-        value = float(value)  # numpy's float32, too, has the value that the game is computed with
+        value = float(value)  # even numpy's float32, whose value is the one used in the game
     exact = to_fraction(value)
     if exact.numerator.bit_length() > _MAX_BITS or exact.denominator.bit_length() > _MAX_BITS:
         raise InvalidGameError(_refusal(value))
@@ -311,13 +311,13 @@ def exact_number(value: Number) -> Fraction:
 
 
 def _refusal(value: Number) -> str:
-    return f"{shown(value)} has more than {MAX_DIGITS} digits: it cannot be written to an .efg file"
+    return f"{shown(value)} has more than {MAX_DIGITS} digits, which an .efg file does not support"
 
 
 def distinct_labels(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return labels with ``_1``, ``_2``, … after those that are empty or not the only one of their kind.
+    """Return distinct labels: those that are empty or occur more than once get ``_1``, ``_2``, … appended.
 
-    A number that would make a label that is there already is left out. Gambit does the same since its version 16.6.
+    A number is skipped if it would give an existing label. Gambit has done the same since version 16.6.
 
     Parameters
     ----------
@@ -326,7 +326,7 @@ def distinct_labels(labels: Sequence[str]) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        Distinct, none of them empty. Labels that were so already stay as they are.
+        Distinct and non-empty. Labels that already were stay unchanged.
 
     Examples
     --------
@@ -343,18 +343,18 @@ def distinct_labels(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def infoset_labels(labels: Sequence[str], numbers: Sequence[int]) -> list[str]:
-    """Return the labels by which a player's infosets are told apart.
+    """Return distinct labels for a player's infosets.
 
     Parameters
     ----------
     labels, numbers : sequence of str, sequence of int
-        Of each infoset, in the order in which a depth-first walk meets them; numbers are distinct.
+        One per infoset, in the order of a depth-first walk; numbers are distinct.
 
     Returns
     -------
     list of str
-        A label that is not empty and the only one of its kind stays. Any other infoset is called by its number, with
-        ``_1``, ``_2``, … after it where a label of that kind is there already.
+        A label that is not empty and occurs once stays unchanged. Any other infoset is named by its number, with
+        ``_1``, ``_2``, … appended if that label exists already.
 
     Examples
     --------
@@ -376,22 +376,22 @@ def _numbered(label: str) -> Iterator[str]:
 
 
 def _first_free(candidates: Iterator[str], used: set[str]) -> str:
-    """Return the first candidate that is not used yet, which it is from then on."""
+    """Return the first unused candidate, and add it to the used ones."""
     found = next(candidate for candidate in candidates if candidate not in used)
     used.add(found)
     return found
 
 
 def label_text(label: Hashable) -> str:
-    """Return any label as text that a file can hold.
+    """Return any label as a string that a file can contain.
 
     Raises
     ------
     InvalidGameError
-        If the label has no text.
+        If the label cannot be converted to a string.
     """
     try:
         text = label if isinstance(label, str) else str(label)
     except ValueError:  # an integer of thousands of digits
         raise InvalidGameError(f"label {shown(label)} cannot be written as text") from None
-    return text.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair becomes a question mark
+    return text.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate becomes a question mark

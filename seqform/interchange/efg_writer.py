@@ -1,4 +1,4 @@
-"""Game trees written as Gambit's ``.efg`` files."""
+"""The writer of Gambit's ``.efg`` files."""
 
 import os
 from collections.abc import Hashable, Iterable
@@ -20,14 +20,14 @@ def write_efg(tree: GameTree | Game, path: str | os.PathLike[str], *, title: str
     ----------
     tree : GameTree or Game
     path : path-like
-        An existing file is replaced once the new one is complete.
+        An existing file is replaced only when the new one is complete.
     title : str, optional
-        The game's title, instead of the tree's.
+        The game's title; by default the tree's.
 
     Raises
     ------
     InvalidGameError
-        If it is not a tree, or it has a number of more than 600 digits.
+        If `tree` is not a tree, or contains a number of more than 600 digits.
     GameFileError
         If the file cannot be written.
 
@@ -46,37 +46,37 @@ def write_efg(tree: GameTree | Game, path: str | os.PathLike[str], *, title: str
 
 
 def format_efg(tree: GameTree | Game, *, title: str | None = None) -> str:
-    """Return a game tree as text in Gambit's ``.efg`` format.
+    """Return a game tree in Gambit's ``.efg`` format.
 
     Parameters
     ----------
     tree : GameTree or Game
-        The title, the comment and the players' names are taken from ``tree.graph.graph`` under ``"title"``,
-        ``"comment"`` and ``"players"``, the names of nodes and outcomes from their attributes ``name`` and ``outcome``,
-        where these are texts.
+        The title, the comment and the players' names come from ``tree.graph.graph`` under ``"title"``, ``"comment"``
+        and ``"players"``. The names of nodes and outcomes come from their attributes ``name`` and ``outcome``. Values
+        that are not strings are ignored.
     title : str, optional
-        The game's title, instead of the tree's. A game whose tree has none goes by its name.
+        The game's title; by default the tree's, or the game's name if the tree has none.
 
     Returns
     -------
     str
-        One line a node. :func:`~treeplex.seqform.interchange.efg_reader.parse_efg` reads the same game from it, and
-        what is read gives the same text again.
+        One line per node. :func:`~treeplex.seqform.interchange.efg_reader.parse_efg` reads the same game from it, and
+        writing that game gives the same text again.
 
     Raises
     ------
     InvalidGameError
-        If it is not a tree, or it has a number of more than 600 digits.
+        If `tree` is not a tree, or contains a number of more than 600 digits.
 
     Notes
     -----
-    - Labels become text. Infosets whose texts are empty or equal go by their numbers, such actions get ``_1``,
-      ``_2``, … after them. Gambit, from version 16.7 on, only takes labels of printable ASCII characters, without
-      blanks at their ends or two in a row.
-    - Payoffs are written as integers, as the shortest decimal that rounds to a float, or as fractions, see
-      :func:`~treeplex.seqform.interchange.efg_text.format_payoff`; chance probabilities as fractions, divided by
-      their sum, because Gambit wants a sum of exactly one.
-    - Equal payoffs with the same name are one outcome; each chance node has an infoset of its own.
+    - Labels become strings. Infosets whose strings are empty or equal are named by their numbers; such actions get
+      ``_1``, ``_2``, … appended. Gambit, since version 16.7, accepts only labels of printable ASCII characters without
+      leading, trailing or double spaces.
+    - Payoffs are written as integers, as the shortest decimal that rounds to a float, or as fractions; see
+      :func:`~treeplex.seqform.interchange.efg_text.format_payoff`. Chance probabilities are written as fractions and
+      divided by their sum, because Gambit requires a sum of exactly one.
+    - Equal payoffs with the same name form one outcome. Each chance node has an infoset of its own.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def format_efg(tree: GameTree | Game, *, title: str | None = None) -> str:
 class _TreeWriter:
     def __init__(self, tree: GameTree) -> None:
         self.tree = tree
-        # By type too: 0.1 equals a fraction of 17 digits, and is written as it is.
+        # The key includes the type: 0.1 equals a fraction with 17 digits, and is written as 0.1.
         self.payoff_text = lru_cache(maxsize=None, typed=True)(format_payoff)
         self.outcomes: dict[str, int] = {}
         #: By player and label: number, label and actions as they are written.
@@ -168,5 +168,5 @@ def _action_texts(labels: Iterable[Hashable]) -> list[str]:
 
 
 def _quoted_text(text: Any) -> str:
-    """Return a text in quotes; anything else counts as an empty one."""
+    """Return a string in quotes; any other value becomes an empty string."""
     return quote(label_text(text)) if text.__class__ is str and text else '""'

@@ -1,10 +1,10 @@
-"""Labels and numbers as JSON: what JSON has is written as it is, the rest as an object with one key.
+"""Labels and numbers as JSON: values with a JSON type are written directly, all others as an object with one key.
 
 =====================  ==================================================================
 value                  JSON
 =====================  ==================================================================
-text, ``True``,        as it is; a float always has a point or an exponent, an integer
-``None``, 1, 0.5       never
+string, ``True``,      unchanged; a float always has a point or an exponent, an integer
+``None``, 1, 0.5       never does
 tuple                  array
 frozenset              ``{"set": […]}``, in the order of its elements' JSON
 ``Fraction(1, 3)``     ``{"fraction": "1/3"}``
@@ -13,10 +13,10 @@ infinite float         ``{"float": "inf"}``, ``{"float": "-inf"}``
 enormous integer       ``{"int": "0x…"}``, beyond about 4,000 decimal digits
 =====================  ==================================================================
 
-Payoffs and probabilities are numbers, so that text can stand for exact ones: ``"1/3"`` is a fraction (``"2/1"`` too),
-and ``"0.10"`` a decimal.
+Payoffs and probabilities are always numbers, so exact values can be written as text: ``"1/3"`` is a fraction (as is
+``"2/1"``), and ``"0.10"`` a decimal.
 
-Reading gives back what was written, types included: ``1``, ``1.0`` and ``True`` are told apart.
+Reading restores the value that was written, including its type: ``1``, ``1.0`` and ``True`` are distinct.
 """
 
 import json
@@ -34,13 +34,14 @@ import numpy as np
 from ..errors import GameFileError, InvalidGameError, one_line, shown
 from ..number_texts import TooLargeError, TooSmallError, exact_float, read_float
 
-#: Integers of more bits, about 4,000 decimal digits, are written in hexadecimal: Python refuses to read longer ones.
+#: Integers of more bits, about 4,000 decimal digits, are written in hexadecimal, because Python does not read longer
+#: ones.
 MAX_BITS = 13_288
-#: How deep tuples and sets may be nested.
+#: The largest nesting depth of tuples and sets.
 MAX_DEPTH = 100
-#: So many labels may have one hash: numbers and tuples can be made to, and looking them up then takes for ever.
+#: The largest number of labels with the same hash. A file can contain many such labels, and looking them up is slow.
 MAX_ALIKE = 100
-#: Decimals beyond ten to this power, or below its inverse, are refused: as fractions they would fill the memory.
+#: Decimals beyond ten to this power, or below its inverse, are rejected: as fractions they would fill the memory.
 MAX_EXPONENT = 10_000
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
@@ -48,12 +49,12 @@ _FRACTION = re.compile(r"\s*([+-]?(?:0x[0-9a-fA-F]+|[0-9]+))\s*/\s*(0x[0-9a-fA-F
 
 
 def encode(label: Hashable, depth: int = 0) -> Any:
-    """Return a label as what :mod:`json` writes.
+    """Return a label as a value that :mod:`json` can write.
 
     Raises
     ------
     InvalidGameError
-        If it is built of anything but text, numbers, ``True``, ``False``, ``None``, tuples and frozensets.
+        If it contains anything but strings, numbers, ``True``, ``False``, ``None``, tuples and frozensets.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def encode(label: Hashable, depth: int = 0) -> Any:
             label.encode()  # type: ignore[attr-defined]
         except UnicodeEncodeError:
             said = "contains a lone surrogate, which cannot be written to a file"
-            raise InvalidGameError(f"text {shown(label)} {said}") from None
+            raise InvalidGameError(f"string {shown(label)} {said}") from None
         return label
     if kind is bool or label is None:
         return label
@@ -79,7 +80,7 @@ def encode(label: Hashable, depth: int = 0) -> Any:
     if kind is float:
         return _encode_float(label)
     if depth >= MAX_DEPTH and kind in (tuple, frozenset):
-        raise InvalidGameError(f"a label is nested more than {MAX_DEPTH} deep: it cannot be written to a file")
+        raise InvalidGameError(f"a label is nested more than {MAX_DEPTH} levels deep, the limit for files")
     if kind is tuple:
         return [encode(part, depth + 1) for part in label]  # type: ignore[attr-defined]
     if kind is frozenset:
@@ -91,8 +92,8 @@ def encode(label: Hashable, depth: int = 0) -> Any:
     if isinstance(label, np.generic) and type(label.item()) is not kind:
         return encode(label.item(), depth)
     raise InvalidGameError(
-        f"label {shown(label)} is a {one_line(kind.__name__)}: a file can hold text, numbers, True, False, None, and "
-        "tuples and frozensets of these"
+        f"label {shown(label)} is a {one_line(kind.__name__)}: a file can contain strings, numbers, True, False, "
+        "None, and tuples and frozensets of these"
     )
 
 
@@ -109,7 +110,7 @@ def decode(data: Any, depth: int = 0) -> Hashable:
     if isinstance(data, float):
         return _finite(data)
     if depth >= MAX_DEPTH:
-        raise GameFileError(f"a label is nested more than {MAX_DEPTH} deep")
+        raise GameFileError(f"a label is nested more than {MAX_DEPTH} levels deep")
     if isinstance(data, list):
         return tuple([decode(part, depth + 1) for part in data])
     if len(data) == 1:
@@ -128,13 +129,13 @@ def decode(data: Any, depth: int = 0) -> Hashable:
         if tag == "int" and isinstance(content, str) and re.fullmatch(r"-?0x[0-9a-fA-F]+", content):
             return int(content, 16)
     raise GameFileError(
-        f"{shown(data)} is not a label: expected text, a number, true, false, null, an array, or an object with "
+        f"{shown(data)} is not a label: expected a string, a number, true, false, null, an array, or an object with "
         "one key (set, fraction, decimal, float or int)"
     )
 
 
 def encode_number(number: Any) -> Any:
-    """Return a payoff or a probability as what :mod:`json` writes: exact ones as text.
+    """Return a payoff or a probability as a value that :mod:`json` can write; exact ones become strings.
 
     Examples
     --------
@@ -177,13 +178,13 @@ def decode_number(data: Any) -> int | float | Fraction | Decimal:
         return exact
     if isinstance(data, dict) and list(data) == ["int"]:
         return decode(data)  # type: ignore[return-value]
-    raise GameFileError(f'{shown(data)} is not a number: expected one such as 1, 0.5 or "1/3"')
+    raise GameFileError(f'{shown(data)} is not a number: expected a number such as 1, 0.5 or "1/3"')
 
 
 def decode_payoffs(data: Any) -> tuple[int | float | Fraction | Decimal, ...]:
-    """Return payoffs: an array of numbers, or text such as ``1, -1`` or ``(1/3, -1/3)``.
+    """Return payoffs from an array of numbers, or from a string such as ``1, -1`` or ``(1/3, -1/3)``.
 
-    Without quotes a number with a point is a float.
+    A number with a point but without quotes is a float.
 
     Raises
     ------
@@ -206,7 +207,7 @@ def decode_payoffs(data: Any) -> tuple[int | float | Fraction | Decimal, ...]:
             text = text[1:-1]
             break
     parts = [part.strip() for part in text.split(",")]
-    if len(parts) > 1 and not parts[-1]:  # (1,) is how Python writes one number
+    if len(parts) > 1 and not parts[-1]:  # Python writes a tuple of one number as (1,)
         del parts[-1]
     return tuple([_plain_number(part, data) for part in parts])
 
@@ -227,7 +228,7 @@ def _plain_number(text: str, whole: str) -> int | float | Fraction | Decimal:
 
 
 def to_json(data: Any) -> str:
-    """Return the JSON of encoded data on one line, with every printable character as it is."""
+    """Return encoded data as JSON on one line, with printable characters unescaped."""
     return _ENCODER.encode(data)
 
 
@@ -237,8 +238,8 @@ def from_json(text: str | bytes) -> Any:
     Raises
     ------
     GameFileError
-        If it is not JSON, holds NaN, Infinity or the same key twice, is nested too deeply, its integers are too long or
-        its floats too small; with line and column where they are known.
+        If it is not JSON, contains NaN, Infinity or the same key twice, is nested too deeply, or has integers that are
+        too long or floats that are too small; with line and column if they are known.
     """
     try:
         if isinstance(text, bytes):
@@ -272,7 +273,7 @@ def _read_number(text: str) -> float:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise GameFileError(f"{name} is not a number: expected a finite one")
+    raise GameFileError(f"{name} is not allowed, expected a finite number")
 
 
 def _is_short(number: Any) -> bool:
@@ -281,7 +282,7 @@ def _is_short(number: Any) -> bool:
 
 def _encode_float(number: Any) -> Any:
     if math.isnan(number):
-        raise InvalidGameError("nan cannot be written to a file, as a label or as a number")
+        raise InvalidGameError("nan cannot be written to a file, neither as a label nor as a number")
     return {"float": "inf" if number > 0 else "-inf"} if math.isinf(number) else number
 
 
@@ -322,9 +323,9 @@ def _decimal(text: str) -> Decimal:
     except (InvalidOperation, ValueError):
         number = Decimal("nan")
     if not number.is_finite():
-        raise GameFileError(f'{shown(text)} is not a number: expected one such as 1, 0.5 or "1/3"')
+        raise GameFileError(f'{shown(text)} is not a number: expected a number such as 1, 0.5 or "1/3"')
     if abs(number.as_tuple().exponent) > MAX_EXPONENT:  # type: ignore[arg-type]  # an integer in a finite number
-        raise GameFileError(f"{shown(text)} is out of range: expected an exponent within {MAX_EXPONENT:,}")
+        raise GameFileError(f"{shown(text)} is out of range, expected an exponent of at most {MAX_EXPONENT:,} in size")
     return number
 
 
@@ -334,7 +335,7 @@ def _check_length(text: str) -> None:
 
 
 def json_ready(value: Any) -> Any:
-    """Return a value made of plain JSON types: fractions as text, whole ones as integers; ``None`` for not finite."""
+    """Return a value made of plain JSON types: fractions as strings or integers, ``None`` for inf and nan."""
     if isinstance(value, Mapping):
         return {str(key): json_ready(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

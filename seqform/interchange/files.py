@@ -113,7 +113,7 @@ def regular_size(path: str | os.PathLike[str]) -> int:
 
 
 def check_memory(needed: int, budget: Budget | None = None) -> None:
-    """Refuse a file that may take more memory than the budget for building a game.
+    """Raise an error if a file may take more memory than the budget for building a game.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def check_memory(needed: int, budget: Budget | None = None) -> None:
     if budget.left(needed) < 0:
         raise GameTooLargeError(
             f"reading the file may take {in_words(needed)}, but the budget is {in_words(budget.limit)}; allow more "
-            f"memory by {ENVIRONMENT_VARIABLE} or --memory"
+            f"memory with {ENVIRONMENT_VARIABLE} or --memory"
         )
 
 
@@ -167,7 +167,7 @@ def check_suffix(path: str | os.PathLike[str], what: str, suffixes: Sequence[str
     return suffix
 
 
-#: How files of the library begin, what they hold, and which command reads them.
+#: How the library's files begin, what they contain, and which command reads them.
 _BEGINNINGS = (
     (rb"EFG |<\?xml|<graphml", "a game", "treeplex info"),
     (rb'\{"directed"|board\s*=', "a game", "treeplex info"),
@@ -179,7 +179,7 @@ _BEGINNINGS = (
 
 
 def other_kind(path: str | os.PathLike[str], expected: str) -> str:
-    """Return the kind of an unexpected file, and what reads it; otherwise an empty text.
+    """Return the kind of an unexpected file, and the command that reads it; otherwise an empty string.
 
     Parameters
     ----------
@@ -374,7 +374,7 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
 
 @contextlib.contextmanager
 def refusing_unreadable(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn an error in reading a game file into one line that names the file.
+    """Turn an error in reading a game file into a one-line message that names the file.
 
     Raises
     ------
@@ -390,12 +390,12 @@ def refusing_unreadable(path: str | os.PathLike[str]) -> Iterator[None]:
         except InvalidGameError:  # a ValueError too
             raise
         except (OSError, ValueError) as error:
-            raise GameFileError(f"it cannot be read: {reason_of(error)}") from None
+            raise GameFileError(f"cannot read the file: {reason_of(error)}") from None
 
 
 @contextlib.contextmanager
 def refusing_unwritable(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn an error in writing a game file into one line.
+    """Turn an error in writing a game file into a one-line message that names the file.
 
     Raises
     ------
@@ -406,12 +406,12 @@ def refusing_unwritable(path: str | os.PathLike[str]) -> Iterator[None]:
     except InvalidGameError:  # a ValueError too
         raise
     except (OSError, ValueError) as error:
-        raise GameFileError(f"{one_line(os.fspath(path))}: it cannot be written: {reason_of(error)}") from None
+        raise GameFileError(f"{one_line(os.fspath(path))} cannot be written: {reason_of(error)}") from None
 
 
 @contextlib.contextmanager
 def refusing_damaged(path: object, what: str, refusal: type[ValueError], expected: str = "") -> Iterator[None]:
-    """Turn an error in reading an archive into one line.
+    """Turn an error in reading an archive into a one-line message that names the file.
 
     Parameters
     ----------
@@ -488,9 +488,9 @@ def write_archive(
     ----------
     path : path-like
     metadata : mapping
-        Values that JSON supports; they become the text ``metadata``.
+        Values that JSON supports; they become the string ``metadata``.
     arrays : mapping of str to ndarray
-        Of numbers or text.
+        Arrays of numbers or strings.
     packed : bool
         Whether to compress, which takes most of the time.
     previous : path-like, optional
@@ -507,7 +507,7 @@ def write_archive(
         with passing.open("wb") as file:
             (np.savez_compressed if packed else np.savez)(file, **contents)
         if packed and passing.is_file() and unpacked > max(ALWAYS_READ, (MAX_RATIO - 1) * passing.stat().st_size):
-            with passing.open("wb") as file:  # packed so well that a reader would refuse it
+            with passing.open("wb") as file:  # compressed so well that a reader would reject it
                 np.savez(file, **contents)
 
 
@@ -531,7 +531,7 @@ def read_archive(path: str | Path, mapped: bool = False) -> tuple[dict[str, Any]
     GameTooLargeError
         If the content may take more memory than the budget for building a game.
     Exception
-        Of any type, if the file cannot be read, is not such an archive or a damaged one, holds Python objects, or
+        Of any type, if the file cannot be read, is not such an archive, is damaged, contains Python objects, or
         unpacks to more than :data:`ALWAYS_READ` bytes and :data:`MAX_RATIO` times its size.
     """
     size = regular_size(path)
@@ -559,7 +559,7 @@ def read_archive(path: str | Path, mapped: bool = False) -> tuple[dict[str, Any]
     if metadata is None:
         return {}, arrays
     if metadata.dtype.kind != "U" or metadata.shape:
-        raise ValueError("its metadata is not text")
+        raise ValueError("its metadata is not a string")
     try:
         read = from_json(str(metadata))
     except GameFileError as error:
@@ -570,7 +570,7 @@ def read_archive(path: str | Path, mapped: bool = False) -> tuple[dict[str, Any]
 
 
 def _mapped(file: BinaryIO, member: zipfile.ZipInfo, name: str) -> npt.NDArray[Any] | None:
-    """Map one uncompressed array of numbers; ``None`` for text and empty arrays, which must be read."""
+    """Map one uncompressed array of numbers; return ``None`` for strings and empty arrays, which must be read."""
     file.seek(member.header_offset)
     local = file.read(_LOCAL.size)
     signature, *lengths = _LOCAL.unpack(local)
@@ -588,9 +588,9 @@ def _mapped(file: BinaryIO, member: zipfile.ZipInfo, name: str) -> npt.NDArray[A
 
 
 def _header(stream: BinaryIO, size: int, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
-    """Return an array's shape, whether columns come first, its type, and where its numbers begin.
+    """Return an array's shape, whether it is in column-major order, its type, and the position of its numbers.
 
-    The header must state the true size; numpy would allocate the size that it states.
+    The header must state the true size, because numpy would allocate the stated size.
     """
     begun = stream.tell()
     version = np.lib.format.read_magic(stream)
@@ -611,6 +611,6 @@ def _array(content: bytes, name: str) -> npt.NDArray[Any]:
     if not count or not dtype.itemsize:
         return np.empty(shape, dtype)
     array = np.frombuffer(content, dtype, count, first)
-    if dtype.kind == "U" and array.view(f"{dtype.byteorder}u4").max() > sys.maxunicode:  # numpy would accept it as text
-        raise ValueError(f"{name} holds a number that is not a character")
+    if dtype.kind == "U" and array.view(f"{dtype.byteorder}u4").max() > sys.maxunicode:  # numpy would accept it
+        raise ValueError(f"{name} contains a code point that is not a character")
     return array.reshape(shape, order="F" if fortran_order else "C")

@@ -1,4 +1,4 @@
-"""Profiles of pygambit as strategies."""
+"""Profiles from pygambit as strategies."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ from .encoding import to_json
 
 
 def profile_from_gambit(game: Game | SequenceForm, profile: Any) -> Profile:
-    """Return all players' strategies of a behaviour profile of pygambit.
+    """Return all players' strategies from a behaviour profile of pygambit.
 
     Parameters
     ----------
     game : Game or SequenceForm
-        Read from the ``.efg`` file that pygambit has read too.
+        A game read from the ``.efg`` file that pygambit has read too.
     profile : pygambit.MixedBehaviorProfile
-        Such as ``pygambit.nash.lp_solve(…).equilibria[0]``, exact or in floats, of pygambit 16 or later.
+        For example ``pygambit.nash.lp_solve(…).equilibria[0]``, exact or in floats, from pygambit 16 or later.
 
     Returns
     -------
@@ -26,15 +26,15 @@ def profile_from_gambit(game: Game | SequenceForm, profile: Any) -> Profile:
     Raises
     ------
     InvalidStrategyError
-        If it is not such a profile, or is for a game with other numbers of infosets and actions.
+        If it is not such a profile, or belongs to a game with different numbers of infosets or actions.
 
     Notes
     -----
-    Players, infosets and actions are taken in pygambit's order, which is that of a depth-first walk of the file.
+    Players, infosets and actions are in pygambit's order, which is that of a depth-first walk of the file.
 
     Examples
     --------
-    With a stand-in for pygambit's profile of one player with one infoset:
+    A stand-in for pygambit's profile of one player with one infoset:
 
     >>> from types import SimpleNamespace
     >>> from treeplex import load_game
@@ -54,14 +54,14 @@ def profile_from_gambit(game: Game | SequenceForm, profile: Any) -> Profile:
             for infosets in _nested(profile)
         ]
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise InvalidStrategyError(f"{shown(profile)} is not a behaviour profile of pygambit") from None
+        raise InvalidStrategyError(f"{shown(profile)} is not a pygambit behaviour profile") from None
     return Profile.from_json(game, to_json(played))
 
 
 def _nested(profile: Any) -> list[list[list[Any]]]:
-    """Return the probabilities by player, infoset and action."""
+    """Return the probabilities, nested by player, infoset and action."""
     players = list(profile.game.players)
-    if players and not hasattr(players[0], "infosets"):  # labels, since pygambit 17
+    if players and not hasattr(players[0], "infosets"):  # since pygambit 17 these are labels
         return [[[one for _, one in mixed] for _, mixed in behaviour] for behaviour in profile]
     return [
         [[profile[action] for action in infoset.actions] for infoset in player.infosets]
@@ -71,5 +71,5 @@ def _nested(profile: Any) -> list[list[list[Any]]]:
 
 
 def _number(probability: Any) -> float | str:
-    """Return a probability as JSON has it; an exact one as the text of a fraction."""
+    """Return a probability as a JSON value; an exact one becomes the string of a fraction."""
     return probability if isinstance(probability, float) else str(probability)

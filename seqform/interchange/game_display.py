@@ -1,4 +1,4 @@
-"""What notebooks show of games: their sizes, where they come from, and a picture of small trees."""
+"""Displays of games in notebooks: their sizes, their sources, and a picture of small trees."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -15,15 +15,15 @@ from .pictures import picture
 
 
 def tree_blocks(tree: Game | GameTree) -> Iterator[Content]:
-    """Return a picture; nothing if the tree is too large, or matplotlib is not installed."""
+    """Return a picture, or nothing if the tree is too large or matplotlib is not installed."""
     with contextlib.suppress(Exception):  # a display must not raise
         yield figure_of(picture(draw(tree), "svg", text=True).decode(), wide=True)
 
 
 def game_blocks(game: Game) -> Iterator[Content]:
-    """Return the sizes of a game, as far as they are known, and its tree."""
+    """Return the sizes of a game, if they are known, and its tree."""
     yield prose(emphasis(game.name), " ", code(game.spec) if game.spec != game.name else None)
-    # Nothing is built for the sake of its sizes.
+    # A display does not build a game only to learn its sizes.
     size: Any = game.__dict__.get("sequence_form") or (None if game.rules is None else size_of(game.rules))
     sizes: list[Row] = []
     if isinstance(size, SequenceForm):

@@ -1,10 +1,10 @@
 """Game trees as GraphML, the XML format of yEd, Gephi, networkx and others.
 
-Attributes and their meaning are those of :mod:`~treeplex.seqform.interchange.node_link`. GraphML has texts, integers,
-floats and booleans, each declared with its type; these are written as they are, and anything else as ``json:`` followed
-by its JSON (:mod:`~treeplex.seqform.interchange.encoding`): ``json:["bet", 2]``. Texts that begin with ``json:``, or
-hold characters that XML does not have, are written so too. Payoffs are text, ``[1, -1]``; exact probabilities are text,
-``1/3``.
+Attributes and their meaning are those of :mod:`~treeplex.seqform.interchange.node_link`. GraphML has strings, integers,
+floats and booleans, each declared with its type. Such values are written directly, and all others as ``json:`` followed
+by their JSON (:mod:`~treeplex.seqform.interchange.encoding`): ``json:["bet", 2]``. Strings that begin with ``json:`` or
+contain characters that XML does not allow are written in this way too. Payoffs are strings, ``[1, -1]``, and so are
+exact probabilities, ``1/3``.
 
 .. code-block:: text
 
@@ -12,10 +12,10 @@ hold characters that XML does not have, are written so too. Payoffs are text, ``
     <node id="5"><data key="payoffs">[1, -1]</data></node>
     <edge source="0" target="1"><data key="action">JQ</data><data key="prob">1/6</data></edge>
 
-The id of a node is text in GraphML: one that is a decimal integer of up to 18 digits is read as an integer.
+Node ids are strings in GraphML. An id that is a decimal integer of up to 18 digits is read as an integer.
 
-Files that ``networkx.write_graphml`` writes for such graphs are read too. GraphML has no tuples, so payoffs
-must be made text first: ``1, -1``, ``(1, -1)`` and ``[1, -1]`` are all read.
+Files that ``networkx.write_graphml`` writes for such graphs can be read too. GraphML has no tuples, so payoffs must be
+converted to strings first: ``1, -1``, ``(1, -1)`` and ``[1, -1]`` are all accepted.
 """
 
 import re
@@ -43,7 +43,7 @@ from .node_link import (
     texts,
 )
 
-# Tab and line feed are the control characters that XML gives back as they are.
+# Tab and line feed are the only control characters that an XML parser returns unchanged.
 _NOT_IN_XML = re.compile("[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
 _LONGEST = 2**63
 
@@ -53,7 +53,7 @@ _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def write_graphml(tree: GameTree | Game, path: str | Path) -> None:
-    """Write a game tree as GraphML, whole or not at all.
+    """Write a game tree as GraphML, atomically.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def write_graphml(tree: GameTree | Game, path: str | Path) -> None:
     Raises
     ------
     InvalidGameError
-        If a label is built of anything but text, numbers, ``True``, ``False``, ``None``, tuples and frozensets.
+        If a label contains anything but strings, numbers, ``True``, ``False``, ``None``, tuples and frozensets.
     GameFileError
         If the file cannot be written.
 
@@ -79,7 +79,7 @@ def write_graphml(tree: GameTree | Game, path: str | Path) -> None:
 
 
 def format_graphml(tree: GameTree | Game) -> str:
-    """Return a game tree as GraphML, a line per node and a line per edge; errors as :func:`write_graphml`.
+    """Return a game tree as GraphML, one line per node and per edge; for errors see :func:`write_graphml`.
 
     Examples
     --------
@@ -107,11 +107,11 @@ def format_graphml(tree: GameTree | Game) -> str:
 
 
 def _data(domain: str, encoded: dict[str, Any], keys: dict[tuple[str, str, str], str]) -> str:
-    """Write the attributes of a node, an edge or the graph, and note the keys to declare."""
+    """Write the attributes of a node, an edge or the graph, and record the keys to declare."""
     parts = []
     for name, value in encoded.items():
         kind, text = _typed(to_json(value) if name == "payoffs" else value)
-        # Text is the commonest type, and players are always integers: these have the plain name.
+        # Strings are the most frequent type, and players are always integers: these get the plain name.
         identifier = name if kind == "string" or name == "player" else f"{name}_{kind}"
         keys[domain, name, kind] = identifier
         parts.append(f'<data key="{identifier}">{escape(text)}</data>')
@@ -119,7 +119,7 @@ def _data(domain: str, encoded: dict[str, Any], keys: dict[tuple[str, str, str],
 
 
 def _typed(value: Any) -> tuple[str, str]:
-    """Return GraphML's type and the text of an encoded value."""
+    """Return the GraphML type and the text of an encoded value."""
     if isinstance(value, bool):
         return "boolean", str(value).lower()
     if isinstance(value, int) and -_LONGEST <= value < _LONGEST:
@@ -136,7 +136,7 @@ def _text(value: Any) -> str:
 
 
 def _json_text(encoded: Any) -> str:
-    """Return ``json:`` and the JSON of an encoded value, what XML does not have in it escaped as JSON does."""
+    """Return ``json:`` and the JSON of an encoded value; characters that XML does not allow are escaped."""
     return JSON + _NOT_IN_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", to_json(encoded))
 
 
@@ -164,7 +164,7 @@ def read_graphml(path: str | Path) -> GameTree:
     ------
     GameFileError
         If there is no such file, it is larger than :data:`~treeplex.seqform.interchange.files.MAX_BYTES`, has a
-        document type, or is not of the format; with line and column where they are known.
+        document type, or is not a game tree in GraphML; with line and column if they are known.
     GameTooLargeError
         If it may take more memory than the budget for building a game.
     InvalidGameError, ImperfectRecallError
@@ -183,7 +183,7 @@ def read_graphml(path: str | Path) -> GameTree:
 
 
 def parse_graphml(text: str | bytes) -> GameTree:
-    """Read a game tree from the text of GraphML; errors as :func:`read_graphml`, without the file's name.
+    """Read a game tree from the content of a GraphML file; for errors see :func:`read_graphml`.
 
     Examples
     --------
@@ -195,13 +195,13 @@ def parse_graphml(text: str | bytes) -> GameTree:
     return GameTree(_TreeReader().read(text))
 
 
-#: What begins a text that is JSON.
+#: The beginning of a string that contains JSON.
 JSON = "json:"
-#: Node ids that are read as integers.
+#: The pattern of node ids that are read as integers.
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 _TYPES = ("boolean", "int", "long", "float", "double", "string")
-#: How the attributes that belong to a game are decoded; titles and names have no decoder.
+#: Decoders of the attributes that belong to a game; titles and names have no decoder.
 _DECODERS: dict[str, dict[str, Callable[[Any], Any] | None]] = {
     "graph": dict.fromkeys((*GRAPH_TEXTS, "players")),
     "node": dict.fromkeys(NODE_TEXTS) | {name: decode for name, (_, decode) in NODE_ATTRIBUTES.items()},
@@ -228,7 +228,7 @@ class _TreeReader(GraphmlReader):
         if tag in ("hyperedge", "port", "endpoint") or (tag == "graph" and parent != "graphml"):
             raise GameFileError(f"<{tag}> within <{parent}> is not part of a game tree")
         if tag == "graph" and self.elements["graph"]:
-            raise GameFileError("a second <graph>: expected one")
+            raise GameFileError("found a second <graph>, expected only one")
         if tag == "graph" and attributes.get("edgedefault", "directed") != "directed":
             raise GameFileError(f"edgedefault is {shown(attributes['edgedefault'])}, expected 'directed'")
         if tag == "edge" and parent == "graph" and attributes.get("directed", "true") != "true":
@@ -266,7 +266,7 @@ def _read_value(key: Key, text: str, decoder: Callable[[Any], Any] | None) -> An
 
 
 def _untyped(kind: str, text: str) -> Any:
-    """Return what a text of a GraphML type says, encoded as in JSON."""
+    """Return the value of a string of a GraphML type, encoded as in JSON."""
     if kind == "string":
         return from_json(text[len(JSON) :]) if text.startswith(JSON) else text
     plain = text.strip()

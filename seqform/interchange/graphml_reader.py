@@ -1,6 +1,6 @@
-"""The elements of GraphML, collected while expat goes through the text. Readers of games and of maps build on it.
+"""A reader that collects the elements of GraphML with expat, the base of the readers of games and of maps.
 
-Files are not trusted: the reader rejects document types, and with them entities.
+The reader does not trust files: it rejects document types and therefore entities.
 """
 
 from collections.abc import Callable, Collection, Hashable
@@ -11,10 +11,10 @@ from xml.parsers import expat
 from ..errors import GameFileError, one_line, shown
 from .files import GRAPH_EXPANSION, check_memory
 
-# Nothing in GraphML is nested deeper, except what other programs add to it.
+# GraphML itself is not nested deeper; other programs' additions may be.
 _MAX_DEPTH = 200
-# What stands within what, and the attributes that each element needs. Other elements are other programs' own, or say
-# nothing that is read, such as <desc>.
+# The allowed parents of each element, and the attributes that it needs. Other elements belong to other programs or
+# carry no data that is read, such as <desc>.
 _INSIDE = {
     "": ("graphml",),
     "graphml": ("key", "graph"),
@@ -23,7 +23,7 @@ _INSIDE = {
     "node": ("data", "graph"),
     "edge": ("data", "graph"),
 }
-# Those of them that mean the same wherever they stand: elsewhere they are refused, so that nothing is lost.
+# Elements of GraphML that are rejected anywhere else, so that no data is lost.
 _PLACED = ("key", "default", "graph", "node", "edge")
 _NEEDED = {"node": ("id",), "edge": ("source", "target"), "key": ("id",), "data": ("key",)}
 
@@ -37,19 +37,19 @@ class Key(NamedTuple):
 
 @dataclass(slots=True)
 class Element:
-    """An element ``<graph>``, ``<node>`` or ``<edge>``.
+    """A ``<graph>``, ``<node>`` or ``<edge>`` element.
 
     Attributes
     ----------
     tag : str
     ids : tuple
-        The id of a node, the source and the target of an edge.
+        The id of a node, or the source and the target of an edge.
     directed : bool
-        Whether an edge leads one way; of a graph, whether its edges do unless they say otherwise.
+        Whether an edge is directed; for a graph, the default for its edges.
     line : int
-        The line on which it begins.
+        The line on which the element begins.
     values : dict of str to object
-        What its attributes say, by name.
+        The values of its attributes, by name.
     """
 
     tag: str
@@ -60,16 +60,16 @@ class Element:
 
 
 class GraphmlReader:
-    """Collects graphs, nodes and edges; nothing is nested in memory.
+    """Collects graphs, nodes and edges. Nested elements are not stored as a tree.
 
-    A subclass says by its methods what it reads and refuses. Errors that they raise get the line and the column.
+    A subclass overrides methods to define what it reads and rejects. Errors from these methods get the line and column.
 
     Attributes
     ----------
     elements : dict of str to list of Element
-        The elements by tag, in the order of the file.
+        Lists of elements by tag, in the order of the file.
     drawing : collection of str
-        Tags of other programs' elements that :meth:`draw` takes. They stand within ``<data>``.
+        Tags of other programs' elements that :meth:`draw` reads. They occur within ``<data>``.
     """
 
     drawing: Collection[str] = ()
@@ -77,10 +77,10 @@ class GraphmlReader:
     def __init__(self) -> None:
         self.elements: dict[str, list[Element]] = {"graph": [], "node": [], "edge": []}
         self._keys: dict[str, Key | None] = {}
-        self._defaults: list[tuple[str, Key, str]] = []  # with what they are for
-        self._open: list[str] = []  # tags
-        self._owners: list[Element] = []  # the elements that are open
-        self._foreign: list[tuple[str, dict[str, str], list[str]]] = []  # open, of other programs, with their text
+        self._defaults: list[tuple[str, Key, str]] = []  # each with the tag that it applies to
+        self._open: list[str] = []  # tags of the open elements
+        self._owners: list[Element] = []  # the open elements
+        self._foreign: list[tuple[str, dict[str, str], list[str]]] = []  # other programs' open elements, with text
         self._namespace = self._key = self._domain = ""
         self._text: list[str] = []
         self._parser = expat.ParserCreate(namespace_separator=" ")
@@ -90,30 +90,30 @@ class GraphmlReader:
         self._parser.StartDoctypeDeclHandler = self._located(self._refuse_doctype)
 
     def check(self, parent: str, tag: str, attributes: dict[str, str]) -> None:
-        """Refuse an element that GraphML allows and the subclass does not."""
+        """Raise an error for an element that GraphML allows but the subclass does not."""
 
     def declare(self, key: Key) -> Key | None:
-        """Return a declared attribute as the subclass reads it, ``None`` if it does not; or refuse it."""
+        """Return a declared attribute as the subclass reads it, or ``None`` to ignore it; or raise an error."""
         return key
 
     def identify(self, text: str) -> Hashable:
-        """Return the node that an id names."""
+        """Return the node with an id."""
         return text
 
     def take(self, element: Element, key: Key, text: str) -> None:
-        """Add the value of an attribute to those of an element; do nothing if the attribute is not read."""
+        """Add the value of an attribute to those of an element, unless the attribute is ignored."""
         raise NotImplementedError
 
     def draw(self, element: Element, tag: str, attributes: dict[str, str], text: str) -> None:
-        """Read an element of :attr:`drawing`, which belongs to another one."""
+        """Read an element of :attr:`drawing` that belongs to another element."""
 
     def parse(self, content: str | bytes) -> None:
-        """Collect the elements of a text.
+        """Collect the elements of a document.
 
         Raises
         ------
         GameFileError
-            If it is not GraphML, or a subclass refuses it; with line and column.
+            If it is not GraphML, or a subclass rejects it; with line and column.
         GameTooLargeError
             If the defaults of attributes may take more memory than the budget for building a game.
         """
@@ -124,14 +124,14 @@ class GraphmlReader:
             raise GameFileError(f"not XML: {reason}", error.lineno, error.offset + 1) from None
         except GameFileError:
             raise
-        except (ValueError, LookupError) as error:  # an encoding that Python does not have, a surrogate
+        except (ValueError, LookupError) as error:  # an encoding that Python does not support, or a surrogate
             raise GameFileError(f"not XML: {one_line(str(error))}") from None
         if not self.elements["graph"]:
             raise GameFileError("not GraphML: the element <graph> is missing")
         self._add_defaults()
 
     def _located(self, handler: Callable[..., None]) -> Callable[..., None]:
-        """Add line and column to the errors of a handler, while the parser still stands there."""
+        """Add line and column to the errors of a handler while the parser is still at that position."""
 
         def handle(*arguments: Any) -> None:
             try:
@@ -147,7 +147,7 @@ class GraphmlReader:
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if len(self._open) + len(self._foreign) >= _MAX_DEPTH:
-            raise GameFileError(f"elements are nested more than {_MAX_DEPTH} deep")
+            raise GameFileError(f"elements are nested more than {_MAX_DEPTH} levels deep")
         namespace, _, tag = name.rpartition(" ")
         parent = self._open[-1] if self._open else ""
         if not parent:
@@ -196,7 +196,7 @@ class GraphmlReader:
 
     def _declare(self, attributes: dict[str, str]) -> None:
         self._key, self._domain = attributes["id"], attributes.get("for", "all")
-        if "attr.name" in attributes:  # graphics of yEd have no name
+        if "attr.name" in attributes:  # keys for yEd's graphics have no name
             key = self.declare(Key(attributes["attr.name"], attributes.get("attr.type", "string")))
             if self._keys.setdefault(self._key, key) != key:
                 raise GameFileError(f"two <key> elements have the id {shown(self._key)}")
@@ -221,10 +221,10 @@ class GraphmlReader:
                 self._defaults.append((self._domain, key, value))
 
     def _add_defaults(self) -> None:
-        """Give elements the defaults of the attributes that they do not have."""
+        """Add default values for the attributes that elements lack."""
         expanded = 0
         for tag, elements in self.elements.items():
-            first: dict[str, tuple[Key, str]] = {}  # the first of several keys of one name counts
+            first: dict[str, tuple[Key, str]] = {}  # of several keys with one name the first counts
             for domain, key, text in self._defaults:
                 if domain in (tag, "all"):
                     first.setdefault(key.name, (key, text))
@@ -234,10 +234,10 @@ class GraphmlReader:
                 if example is None:
                     continue
                 self.take(example, key, text)
-                if name not in example.values:  # an attribute that is not read
+                if name not in example.values:  # an ignored attribute
                     continue
                 others = list(lacking)
                 expanded += len(f'<data key="d0">{text}</data>') * len(others)
-                check_memory(expanded * GRAPH_EXPANSION)  # a default of a megabyte for a million nodes is a trap
+                check_memory(expanded * GRAPH_EXPANSION)  # a megabyte-long default for a million nodes is an attack
                 for element in others:
                     element.values[name] = example.values[name]

@@ -1,21 +1,21 @@
-"""Two-player games as matrices in one ``.npz`` file, which numpy and scipy read anywhere; nothing in it is pickled.
+"""Two-player games as matrices in one ``.npz`` file, which numpy and scipy can read; nothing in it is pickled.
 
 ===================================  ===============================================================================
-array                                holds
+array                                contents
 ===================================  ===============================================================================
 ``E_data``, ``E_indices``,           player 0's constraint matrix E in compressed rows (scipy's CSR): values, columns,
-``E_indptr``, ``E_shape``            where each row begins, numbers of rows and columns
+``E_indptr``, ``E_shape``            start of each row, numbers of rows and columns
 ``e``                                its right-hand side
-``F_data``, …, ``f``                 player 1's
-``A_data``, …                        what player 0 is paid for every pair of sequences
-``B_data``, …                        what player 1 is paid; only where that is not −A
-``left_data``, …, ``right_data``, …  in place of A, where the game has it as a product: A = left · right
-``metadata``                         text, a JSON object: ``format`` (``"treeplex matrices"``), ``version`` (1),
+``F_data``, …, ``f``                 the same for player 1
+``A_data``, …                        player 0's payoff for every pair of sequences
+``B_data``, …                        player 1's payoff, unless it is −A
+``left_data``, …, ``right_data``, …  instead of A, if the game stores it as a product: A = left · right
+``metadata``                         string, a JSON object: ``format`` (``"treeplex matrices"``), ``version`` (1),
                                      ``game``, and for each player ``labels``, ``{"infosets": […], "actions": [[…]]}``
 ===================================  ===============================================================================
 
-Labels are encoded as :mod:`~treeplex.seqform.interchange.encoding` says. An archive without metadata, with dense arrays
-``E``, ``e``, ``F``, ``f``, ``A`` and perhaps ``B``, such as ``numpy.savez`` writes, is read too.
+Labels are encoded as in :mod:`~treeplex.seqform.interchange.encoding`. An archive without metadata that has dense
+arrays ``E``, ``e``, ``F``, ``f``, ``A`` and optionally ``B``, such as ``numpy.savez`` writes, can be read too.
 """
 
 from pathlib import Path
@@ -35,13 +35,13 @@ from .encoding import decode, encode
 from .files import check_memory, naming, read_archive, refusing_unreadable, refusing_unwritable, write_archive
 
 _FORMAT, _VERSION = "treeplex matrices", 1
-# Bytes of memory for each entry of the arrays, and each row of empty ones: a dense matrix of single bytes becomes a
-# sparse one of 8-byte numbers.
+# Bytes of memory for each entry of the arrays, and for each row of an empty one: a dense matrix of single bytes becomes
+# a sparse one of 8-byte numbers.
 _ENTRY = 64
 
 
 def write_matrices(game: Game | SequenceForm, path: str | Path) -> None:
-    """Write the matrices of a two-player game, whole or not at all.
+    """Write the matrices of a two-player game, atomically.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ def write_matrices(game: Game | SequenceForm, path: str | Path) -> None:
     Raises
     ------
     UnsupportedProblemError
-        If the game has more or fewer than two players.
+        If the game does not have two players.
     InvalidGameError
-        If a label is built of anything but text, numbers, ``True``, ``False``, ``None``, tuples and frozensets.
+        If a label contains anything but strings, numbers, ``True``, ``False``, ``None``, tuples and frozensets.
     GameFileError
         If the file cannot be written.
 
@@ -70,7 +70,7 @@ def write_matrices(game: Game | SequenceForm, path: str | Path) -> None:
     if form.num_players != 2:
         name = game.spec if isinstance(game, Game) else "the game"
         raise UnsupportedProblemError(
-            f"matrices need two players, and {name} has {form.num_players}: write it as .efg, .graphml or .json"
+            f"matrices need two players, but {name} has {form.num_players}: write it as .efg, .graphml or .json"
         )
     arrays: dict[str, npt.NDArray[Any]] = {"e": form.e, "f": form.f, **_parts("E", form.E), **_parts("F", form.F)}
     if form.factored is not None:
@@ -113,16 +113,16 @@ def read_matrices(path: str | Path) -> SequenceForm:
     Returns
     -------
     SequenceForm
-        With the labels that were written, and so, except for round-off, the same fingerprint.
+        The game with the labels that were written and therefore, except for round-off, the same fingerprint.
 
     Raises
     ------
     GameFileError
-        If there is no such file, or it is not of the format; the message names it.
+        If there is no such file, or it does not contain the matrices of a game; the message names it.
     GameTooLargeError
         If it may take more memory than the budget for building a game.
     InvalidGameError
-        If the matrices do not make a game; see :meth:`SequenceForm.from_matrices
+        If the matrices do not form a game; see :meth:`SequenceForm.from_matrices
         <treeplex.seqform.sequence_form.SequenceForm.from_matrices>`.
 
     Examples
@@ -138,7 +138,7 @@ def read_matrices(path: str | Path) -> SequenceForm:
             metadata, arrays = read_archive(path)
         except (OSError, GameFileError, GameTooLargeError):
             raise
-        except Exception as error:  # a damaged archive makes zipfile, zlib and numpy raise almost anything
+        except Exception as error:  # with a damaged archive, zipfile, zlib and numpy raise almost any error
             raise GameFileError(f"not an .npz archive of arrays, or a damaged one: {one_line(str(error))}") from None
         check_memory(_ENTRY * sum(max(array.size, *array.shape, 0) for array in arrays.values()))
     with naming(path):
@@ -148,7 +148,7 @@ def read_matrices(path: str | Path) -> SequenceForm:
 class _Reader:
     def __init__(self, metadata: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:
         if "behaviour_0" in arrays or "behaviour_1" in arrays:
-            raise GameFileError("it holds strategies, not the matrices of a game")
+            raise GameFileError("it contains strategies, not the matrices of a game")
         if metadata and (metadata.get("format") != _FORMAT or metadata.get("version") != _VERSION):
             raise GameFileError(
                 f"the file has format {shown(metadata.get('format'))} version {shown(metadata.get('version'))}, "
@@ -214,4 +214,4 @@ def _labelled(treeplex: Treeplex, labels: Any) -> Treeplex:
     try:
         return Treeplex.from_inflow(treeplex.inflow, treeplex.num_actions, infosets, actions)
     except InvalidGameError as error:
-        raise GameFileError(f"its labels do not fit its matrices: {error}") from None
+        raise GameFileError(f"its labels do not match its matrices: {error}") from None

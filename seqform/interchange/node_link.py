@@ -12,13 +12,13 @@
     {"source": 0, "target": 1, "action": "JQ", "prob": "1/6"},
     …]}
 
-Nodes have ``player`` and ``infoset``, or ``payoffs``, and perhaps ``public``; edges have ``action`` and, below chance,
-``prob``. Labels and numbers are encoded as :mod:`~treeplex.seqform.interchange.encoding` says. The order of the edges
-of a node is the order of its actions. As in ``.efg`` files a node may have the texts ``name`` and ``outcome``, and the
-graph ``title``, ``comment`` and ``players``, the players' names. Other attributes are neither written nor read.
+Nodes have ``player`` and ``infoset``, or ``payoffs``, and optionally ``public``. Edges have ``action`` and, below a
+chance node, ``prob``. Labels and numbers are encoded as in :mod:`~treeplex.seqform.interchange.encoding`. The order of
+the edges of a node is the order of its actions. As in ``.efg`` files, a node may have the strings ``name`` and
+``outcome``, and the graph ``title``, ``comment`` and ``players``, the players' names. All other attributes are ignored.
 
-The output of ``networkx.node_link_data`` for such graphs is read too, with its edges under ``edges`` or,
-as older releases have it, ``links``; there tuples are arrays, and exact fractions have to be text.
+The output of ``networkx.node_link_data`` for such graphs can be read too. Its edges are under ``edges`` or, in older
+releases, ``links``; its tuples are arrays, and exact fractions must be strings.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -52,12 +52,12 @@ EDGE_ATTRIBUTES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = 
     "action": (encode, decode),
     "prob": (encode_number, decode_number),
 }
-#: Texts that say what a node or the graph is called; anything but text is left out.
+#: Strings that name or describe a node or the graph; values that are not strings are omitted.
 NODE_TEXTS, GRAPH_TEXTS = ("name", "outcome"), ("title", "comment")
 
 
 def write_json(tree: GameTree | Game, path: str | Path) -> None:
-    """Write a game tree as node-link JSON, whole or not at all.
+    """Write a game tree as node-link JSON, atomically.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def write_json(tree: GameTree | Game, path: str | Path) -> None:
     Raises
     ------
     InvalidGameError
-        If a label is built of anything but text, numbers, ``True``, ``False``, ``None``, tuples and frozensets.
+        If a label contains anything but strings, numbers, ``True``, ``False``, ``None``, tuples and frozensets.
     GameFileError
         If the file cannot be written.
 
@@ -83,7 +83,7 @@ def write_json(tree: GameTree | Game, path: str | Path) -> None:
 
 
 def format_json(tree: GameTree | Game) -> str:
-    """Return a game tree as node-link JSON, a line per node and a line per edge; errors as :func:`write_json`.
+    """Return a game tree as node-link JSON, one line per node and per edge; for errors see :func:`write_json`.
 
     Examples
     --------
@@ -111,13 +111,13 @@ def encoded_nodes(tree: GameTree) -> Iterator[tuple[Hashable, dict[str, Any]]]:
 
 
 def encoded_edges(tree: GameTree) -> Iterator[tuple[Hashable, Hashable, dict[str, Any]]]:
-    """Yield the edges of a tree, those of a node in the order of its actions, with their attributes encoded."""
+    """Yield the edges of a tree, grouped by node in the order of its actions, with their attributes encoded."""
     for source, target, attributes in tree.graph.edges(data=True):
         yield source, target, _encoded(attributes, EDGE_ATTRIBUTES)
 
 
 def description(about: Any) -> dict[str, Any]:
-    """Return what a graph's attributes say of the game: its title, its comment and the players' names, a tuple."""
+    """Return a graph's attributes that describe the game: its title, its comment and the players' names, a tuple."""
     if not isinstance(about, Mapping):
         return {}
     found: dict[str, Any] = texts(about, GRAPH_TEXTS)
@@ -128,7 +128,7 @@ def description(about: Any) -> dict[str, Any]:
 
 
 def texts(attributes: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, str]:
-    """Return those of some attributes that are texts, and not empty."""
+    """Return the attributes with the given names whose values are non-empty strings."""
     return {name: encode(attributes[name]) for name in names if type(attributes.get(name)) is str and attributes[name]}
 
 
@@ -151,9 +151,9 @@ def read_json(path: str | Path) -> GameTree:
     ------
     GameFileError
         If there is no such file, it is larger than :data:`~treeplex.seqform.interchange.files.MAX_BYTES`, or it is not
-        of the format; with line and column where they are known.
+        a game tree in node-link JSON; with line and column if they are known.
     GameTooLargeError
-        If it may take more memory than the budget for building a game.
+        If it may need more memory than the budget for building a game.
     InvalidGameError, ImperfectRecallError
         If the graph is not a game; see :class:`~treeplex.seqform.game_tree.GameTree`.
 
@@ -170,7 +170,7 @@ def read_json(path: str | Path) -> GameTree:
 
 
 def parse_json(text: str | bytes) -> GameTree:
-    """Read a game tree from the text of node-link JSON; errors as :func:`read_json`, without the file's name.
+    """Read a game tree from the content of a node-link JSON file; for errors see :func:`read_json`.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def parse_json(text: str | bytes) -> GameTree:
         raise GameFileError("not a tree: expected a directed graph that is not a multigraph")
     about = data.get("graph")
     if isinstance(about, dict) and about.get("format") == _FORMAT and about.get("version") != _VERSION:
-        raise GameFileError(f"version {shown(about.get('version'))} of the format, expected {_VERSION}")
+        raise GameFileError(f"the format has version {shown(about.get('version'))}, expected {_VERSION}")
     builder = GraphBuilder(about)
     for number, node in enumerate(data["nodes"]):
         where = f"nodes[{number}]"
@@ -207,24 +207,24 @@ def parse_json(text: str | bytes) -> GameTree:
 
 
 class GraphBuilder:
-    """A graph that is read from a file, node by node and edge by edge.
+    """A graph that is built from a file, node by node and edge by edge.
 
     Parameters
     ----------
     about : Any
-        What the file says of the graph as a whole; see :func:`description`.
+        The file's attributes of the graph as a whole; see :func:`description`.
     """
 
     def __init__(self, about: Any) -> None:
         self.graph: DiGraph = nx.DiGraph(**description(about))
         self._nodes: dict[Hashable, Hashable] = {}
-        self._first: dict[int, Hashable] = {}  # by hash, the first label that has it
-        self._alike: dict[int, list[Hashable]] = {}  # and the others
+        self._first: dict[int, Hashable] = {}  # by hash: the first label that has it
+        self._alike: dict[int, list[Hashable]] = {}  # by hash: the other labels
 
     def add_node(self, node: Hashable, attributes: dict[str, Any], where: str, line: int | None = None) -> None:
-        """Add a node that a file has, or refuse one that is there already."""
-        if node is None:  # which networkx does not take
-            raise GameFileError(f"{where}: the name of a node is null", line)
+        """Add a node from a file; raise an error if it exists already."""
+        if node is None:  # networkx does not accept None
+            raise GameFileError(f"{where}: the id of a node is null", line)
         for label in (node, attributes.get("infoset"), attributes.get("public")):
             self._check_hash(label, where, line)
         if node in self.graph:
@@ -235,7 +235,7 @@ class GraphBuilder:
     def add_edge(
         self, source: Hashable, target: Hashable, attributes: dict[str, Any], where: str, line: int | None = None
     ) -> None:
-        """Add an edge that a file has, or refuse one that is there already or has no nodes to join."""
+        """Add an edge from a file; raise an error if it exists already or joins an unknown node."""
         self._check_hash(attributes.get("action"), where, line)
         for node in (source, target):
             known = self._nodes.get(node)
@@ -246,7 +246,7 @@ class GraphBuilder:
         self.graph.add_edge(source, target, **attributes)
 
     def _check_hash(self, label: Hashable, where: str, line: int | None) -> None:
-        """Refuse labels of one hash once they are many; the hashes of texts and small integers cannot be made alike."""
+        """Raise an error if too many labels have one hash, which strings and small integers cannot be made to have."""
         kind = type(label)
         if label is None or kind is str or (kind is int and label.bit_length() <= 60):  # type: ignore[attr-defined]
             return
@@ -258,7 +258,7 @@ class GraphBuilder:
             if len(alike) >= MAX_ALIKE:
                 raise GameFileError(
                     f"{where}: {shown(label, 40)} has the same hash as {MAX_ALIKE} other labels, which makes look-ups "
-                    "slow; expected texts or small integers",
+                    "slow; expected strings or small integers",
                     line,
                 )
 

@@ -1,6 +1,6 @@
-"""Games of OpenSpiel as rules: its states are walked one at a time, and nothing is copied out of them.
+"""OpenSpiel's games as rules: a walk visits OpenSpiel's states one at a time and copies no data from them.
 
-Names and parameters are checked before OpenSpiel sees them, and its errors are put on one line.
+The module checks names and parameters before OpenSpiel reads them, and shortens OpenSpiel's errors to one line.
 """
 
 import contextlib
@@ -22,52 +22,52 @@ from ..standard_error import StandardError
 
 __doctest_requires__ = ("pyspiel",)
 
-#: What a game's name starts with if OpenSpiel is to load it.
+#: The prefix of the name of a game that OpenSpiel loads.
 PREFIX = "openspiel:"
 _CITATION = "M. Lanctot et al. (2019), OpenSpiel: A Framework for Reinforcement Learning in Games, arXiv:1908.09453"
-#: How far OpenSpiel's probabilities may sum from one and still be taken for rounded ones: some are single floats.
+#: How far the sum of OpenSpiel's probabilities may differ from one because of rounding: some are single floats.
 _ROUNDING = 1e-6
-#: Probabilities are read as fractions up to this denominator, if as floats they are the same to the last bit.
+#: The largest denominator of a probability that is read as a fraction; the fraction must equal the float exactly.
 _LARGEST_DENOMINATOR = 1_000_000
-# What a decision node's moves are: OpenSpiel's numbers, our labels, and the numbers by label.
+# The moves at a decision node: OpenSpiel's numbers, our labels, and the numbers by label.
 _Moves = tuple[list[int], tuple[Hashable, ...], dict[Hashable, int]]
 
 
 class OpenSpielRules:
-    """The rules of a game of OpenSpiel.
+    """The rules of an OpenSpiel game.
 
-    Its states are OpenSpiel's own. A simultaneous game is made turn-based: the players move one after the other, and do
-    not see what the others choose at the same time.
+    The states are OpenSpiel's own. A simultaneous game becomes turn-based: the players move one after the other and do
+    not see what the others choose in the same turn.
 
     Parameters
     ----------
     game : pyspiel.Game
-        With perfect information or information state strings, and with chance events whose probabilities it tells.
+        A game with perfect information or information state strings. Probabilities of chance events must be known.
 
     Attributes
     ----------
     game : pyspiel.Game
-        The game whose states are walked: the one given, or its turn-based form.
+        The game whose states are visited: the given game, or its turn-based form.
 
     Raises
     ------
     InvalidGameError
-        If it is not a game of OpenSpiel, or of a kind that cannot be written out: a mean-field game, one that samples
-        its chance events, or one of imperfect information without information state strings.
+        If it is not an OpenSpiel game, or of an unsupported kind: a mean-field game, a game that samples its chance
+        events, or a game of imperfect information without information state strings.
     MissingExtraError
         If OpenSpiel is not installed.
 
     Notes
     -----
-    *Infosets* are labelled by the information state string. In a game of perfect information that has none it is the
-    history, which the players know.
+    *Infosets* are labelled by the information state string. In a game of perfect information without such strings, the
+    label is the history, which the players know.
 
-    *Actions* are labelled as OpenSpiel prints them in the first history of the infoset that is met, or by their numbers
-    where two are printed alike.
+    *Actions* have the labels that OpenSpiel prints in the first visited history of the infoset, or their numbers if two
+    labels are equal.
 
-    *Payoffs* are the sums of all rewards along the history. *Probabilities* are floats in OpenSpiel: one that is the
-    nearest float to a fraction with a denominator of at most a million is that fraction, if all of its chance node are
-    and they sum to one.
+    *Payoffs* are the sums of all rewards along the history. *Probabilities* are floats in OpenSpiel. They are read as
+    fractions if every probability of a chance node is the nearest float to a fraction with a denominator of at most a
+    million, and these fractions sum to one.
 
     Examples
     --------
@@ -80,14 +80,14 @@ class OpenSpielRules:
     def __init__(self, game: Any) -> None:
         pyspiel = import_pyspiel()
         if not isinstance(game, pyspiel.Game):
-            raise InvalidGameError(f"{shown(game)} is not a game of OpenSpiel: expected a pyspiel.Game")
+            raise InvalidGameError(f"{shown(game)} is not an OpenSpiel game, expected a pyspiel.Game")
         name = f"OpenSpiel's {one_line(_text_of(game))}"
         kind = game.get_type()
         if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
             raise InvalidGameError(f"{name} is a mean-field game: expected a game with finitely many players")
         if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
             raise InvalidGameError(
-                f"{name} samples its chance events without giving their probabilities: expected a game of chance mode "
+                f"{name} samples its chance events without giving their probabilities: expected the chance mode "
                 "deterministic or explicit stochastic"
             )
         with refusals(name):
@@ -95,27 +95,27 @@ class OpenSpielRules:
                 game = pyspiel.convert_to_turn_based(game)
             root = game.new_initial_state()
         simultaneous = isinstance(root, pyspiel.TurnBasedSimultaneousState)
-        if simultaneous:  # its own kind says imperfect information whatever the game inside is
+        if simultaneous:  # the turn-based form always declares imperfect information
             kind = root.simultaneous_game_state().get_game().get_type()
         if kind.provides_information_state_string:
             self._label_of = pyspiel.State.information_state_string
         elif kind.information != pyspiel.GameType.Information.PERFECT_INFORMATION:
             raise InvalidGameError(
                 f"{name} has imperfect information but no information state strings: what its players remember is "
-                "not known (an observation is not enough, because it omits the past)"
+                "unknown (an observation is not enough, because it omits the past)"
             )
         else:
             self._label_of = pyspiel.State.history_str
             if simultaneous:
                 self._label_of = lambda state: state.simultaneous_game_state().history_str()
         self.game = game
-        #: Number of players, chance not counted.
+        #: Number of players, not counting chance.
         self.num_players = int(game.num_players())
         self._terminal = int(pyspiel.PlayerId.TERMINAL)
         self._moves: list[dict[str, _Moves]] = [{} for _ in range(self.num_players)]
         self._alike: dict[tuple[tuple[int, ...], tuple[Hashable, ...]], _Moves] = {}
-        # The last inner node looked at: state, infoset, actions or outcomes, numbers by label. A walk asks for them
-        # and for all children of a node in turn.
+        # The last inner node visited: state, infoset, actions or outcomes, numbers by label. A walk requests these and
+        # all children of a node in turn.
         self._node: tuple[Any, str, Any, dict[Hashable, int]] = (None, "", (), {})
 
     def __getstate__(self) -> dict[str, Any]:
@@ -135,7 +135,7 @@ class OpenSpielRules:
         """Return who moves: a player (0, 1, …), ``CHANCE``, or ``TERMINAL`` at a leaf."""
         who: int = state.current_player()
         if who.__class__ is not int:
-            who = int(who)  # games written in Python answer with an enumeration
+            who = int(who)  # games written in Python return an enumeration
         if who >= CHANCE:  # chance has the same number in OpenSpiel
             return who
         if who != self._terminal:
@@ -157,7 +157,7 @@ class OpenSpielRules:
         number = self._at(state)[3][action]
         try:
             return state.child(number)
-        except RuntimeError as error:  # all of OpenSpiel's errors are
+        except RuntimeError as error:  # the type of all of OpenSpiel's errors
             self._refuse(state, error)
 
     def infoset(self, state: Any) -> str:
@@ -165,7 +165,7 @@ class OpenSpielRules:
         return self._at(state)[1]
 
     def legal_numbers(self, player: int, infoset: Hashable) -> Sequence[int] | None:
-        """Return OpenSpiel's numbers of the actions at an infoset; ``None`` if it has not been met by a walk."""
+        """Return OpenSpiel's numbers of the actions at an infoset; ``None`` if no walk has visited it yet."""
         moves = self._moves[player].get(str(infoset))
         return None if moves is None else moves[0]
 
@@ -196,7 +196,7 @@ class OpenSpielRules:
         numbers = state.legal_actions()
         known = self._moves[who]
         moves = known.get(label)
-        if moves is None or moves[0] != numbers:  # actions that differ within an infoset are for the walk to refuse
+        if moves is None or moves[0] != numbers:  # the walk rejects actions that differ within an infoset
             labels = _labels(state, who, numbers)
             alike = (tuple(numbers), labels)
             moves = self._alike.get(alike)
@@ -218,20 +218,20 @@ def openspiel_game(text: str) -> Game:
     Parameters
     ----------
     text : str
-        As ``pyspiel.load_game`` takes it, ``kuhn_poker(players=3)``, or ``kuhn_poker:players=3``. A simultaneous game
-        is made turn-based.
+        In the form of ``pyspiel.load_game``, ``kuhn_poker(players=3)``, or as ``kuhn_poker:players=3``. A simultaneous
+        game becomes turn-based.
 
     Returns
     -------
     Game
-        With :class:`OpenSpielRules`.
+        A game with :class:`OpenSpielRules`.
 
     Raises
     ------
     UnknownGameError
-        If OpenSpiel has no such game, or the game no such parameter.
+        If OpenSpiel has no such game, or the game has no such parameter.
     InvalidGameError
-        If the text cannot be read, OpenSpiel refuses a value, or the game is of a kind that cannot be written out.
+        If the string cannot be parsed, OpenSpiel rejects a value, or the game is of an unsupported kind.
     MissingExtraError
         If OpenSpiel is not installed.
 
@@ -249,22 +249,22 @@ def openspiel_game(text: str) -> Game:
 
 
 def game_from_openspiel(game: Any) -> Game:
-    """Make a game of one that OpenSpiel has loaded, or that was written for it.
+    """Make a game from a game object of OpenSpiel.
 
     Parameters
     ----------
     game : pyspiel.Game
-        A simultaneous one is made turn-based.
+        A simultaneous game becomes turn-based.
 
     Returns
     -------
     Game
-        With :class:`OpenSpielRules`.
+        A game with :class:`OpenSpielRules`.
 
     Raises
     ------
     InvalidGameError
-        If it is not a game of OpenSpiel, or of a kind that cannot be written out; see :class:`OpenSpielRules`.
+        If it is not an OpenSpiel game, or of an unsupported kind; see :class:`OpenSpielRules`.
     MissingExtraError
         If OpenSpiel is not installed.
 
@@ -285,7 +285,7 @@ def game_from_openspiel(game: Any) -> Game:
 
 
 def _text_of(game: Any) -> str:
-    """Return how to load a game again: its name, and its parameters that are not the defaults."""
+    """Return the string that loads a game again: its name, and the parameters that are not the defaults."""
     kind = game.get_type()
     defaults = kind.parameter_specification
     given = {key: value for key, value in game.get_parameters().items() if value != defaults.get(key)}
@@ -293,7 +293,7 @@ def _text_of(game: Any) -> str:
 
 
 def _written(values: Mapping[str, Any]) -> str:
-    """Return the name of a game and its parameters as text that :func:`_parsed` reads."""
+    """Return the name of a game and its parameters as a string that :func:`_parsed` reads."""
     parameters = (f"{key}={_value_text(value)}" for key, value in values.items() if key != "name")
     return f"{values['name']}({','.join(parameters)})"
 
@@ -314,24 +314,24 @@ def _labels(state: Any, who: int, numbers: Sequence[int]) -> tuple[Hashable, ...
 
 @lru_cache(maxsize=1024)
 def _as_written(probabilities: tuple[float, ...]) -> tuple[Number, ...]:
-    """Return probabilities as the fractions that they were before they became floats, if they were; they sum to one."""
+    """Return probabilities as fractions with the same floats, if such fractions exist and sum to one."""
     total = sum(probabilities)
     if not all(0.0 <= p <= 1.0 for p in probabilities) or abs(total - 1.0) > _ROUNDING:
-        return probabilities  # for the walk to refuse
+        return probabilities  # the walk rejects these
     fractions = tuple(Fraction(p).limit_denominator(_LARGEST_DENOMINATOR) for p in probabilities)
     if sum(fractions) == 1 and tuple(map(float, fractions)) == probabilities:
         return fractions
     return probabilities if abs(total - 1.0) <= 1e-12 else tuple(p / total for p in probabilities)
 
 
-# Games within games, misere(game=kuhn_poker()): a few deep at most, and OpenSpiel reads them by recursion.
+# Games within games, such as misere(game=kuhn_poker()): the largest depth. OpenSpiel parses them by recursion.
 _DEEPEST = 10
-# The parameters that count players.
+# Parameters that are numbers of players.
 _PLAYERS = ("players", "num_players", "numPlayers")
 
 _GRAMMAR = Grammar("game", UnknownGameError, InvalidGameError, prefix="OpenSpiel: ")
 
-# They read whatever file they are told to, and quote it where it is not a game.
+# Games that read any file they are given, and quote it if it is not a game.
 _FILE_GAMES = ("efg_game", "nfg_game")
 
 
@@ -351,24 +351,24 @@ def import_pyspiel() -> Any:
 def _parsed(text: str) -> dict[str, Any]:
     """Return a game's ``name`` and its parameters, each of the type that the game declares.
 
-    ``kuhn_poker``, ``kuhn_poker(players=3)`` and ``kuhn_poker:players=3`` are read; blanks around names and values do
-    not matter. OpenSpiel itself would print what it refuses, and some of its games crash the process at a number out
-    of range; ``pyspiel.load_game`` guesses types from the text, and refuses a text of digits, or a whole number for a
-    decimal.
+    The forms ``kuhn_poker``, ``kuhn_poker(players=3)`` and ``kuhn_poker:players=3`` are accepted; spaces around names
+    and values do not matter. OpenSpiel itself would print an error, and some of its games crash the process if a number
+    is out of range. ``pyspiel.load_game`` guesses types from the string, and rejects a string of digits, or a whole
+    number for a decimal parameter.
 
     Raises
     ------
     UnknownGameError
         If there is no such game, or the game has no such parameter.
     InvalidGameError
-        If the text cannot be read, or a number is out of range.
+        If the string cannot be parsed, or a number is out of range.
     MissingExtraError
         If OpenSpiel is not installed.
     """
     pyspiel = import_pyspiel()
     if not isinstance(text, str):
         raise UnknownGameError(
-            f"{shown(text)} is not the name of an OpenSpiel game; expected text such as 'kuhn_poker'"
+            f"{shown(text)} is not the name of an OpenSpiel game; expected a string such as 'kuhn_poker'"
         )
     text = text.strip()
     name, colon, parameters = text.partition(":")
@@ -380,8 +380,8 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def _register_python_games() -> None:
-    # A few of OpenSpiel's games are written in Python and are known once they are imported. What they need themselves
-    # may be missing; the name is then unknown.
+    # Some of OpenSpiel's games are written in Python and are registered when they are imported. If one of their own
+    # dependencies is missing, their names are unknown.
     with contextlib.suppress(ImportError):
         import open_spiel.python.games  # noqa: F401
 
@@ -406,19 +406,19 @@ def _checked(text: str, kinds: dict[str, Any], depth: int = 0) -> dict[str, Any]
         if not (key and equals):
             raise InvalidGameError(f"OpenSpiel: {shown(item, 60)} is not a parameter of {name}; expected key=value")
         if key not in defaults:
-            expected = f"expected one of {', '.join(sorted(defaults))}" if defaults else "it takes none"
+            expected = f"expected one of {', '.join(sorted(defaults))}" if defaults else "it takes no parameters"
             raise UnknownGameError(
                 f"OpenSpiel: {name} has no parameter {shown(key, 60)}{nearest(key, defaults)}; {expected}"
             )
         if key in values:
-            raise InvalidGameError(f"OpenSpiel: {key} of {name} is given twice; expected it once")
+            raise InvalidGameError(f"OpenSpiel: {key} of {name} is given twice; expected once")
         kind = type(defaults[key])
         values[key] = _checked(value, kinds, depth + 1) if kind is dict else _typed(kinds[name], key, value)
     return values
 
 
 def _typed(kind: Any, key: str, value: str) -> bool | int | float | str:
-    """Return the value of a parameter in the type that the game declares."""
+    """Return the value of a parameter with the type that the game declares."""
     default = kind.parameter_specification[key]
     if isinstance(default, bool):
         if value.lower() not in ("true", "false"):
@@ -434,7 +434,7 @@ def _typed(kind: Any, key: str, value: str) -> bool | int | float | str:
         if not math.isfinite(number):
             raise _wrong_value(kind, key, value, "a finite number")
         return number
-    return value[1:-1] if value.startswith("(") and value.endswith(")") else value  # as commas ask for
+    return value[1:-1] if value.startswith("(") and value.endswith(")") else value  # needed for values with commas
 
 
 def _wrong_value(kind: Any, key: str, value: str, expected: str) -> InvalidGameError:
@@ -446,7 +446,7 @@ def _whole(kind: Any, key: str, value: str) -> int:
     low, high = min(0, default), 2**31 - 1
     if key in _PLAYERS:
         low, high = kind.min_num_players, kind.max_num_players
-    digits = value.lstrip("+-0")  # int() refuses thousands of them
+    digits = value.lstrip("+-0")  # int() rejects thousands of digits
     sound = re.fullmatch(r"[+-]?\d+", value, re.ASCII) is not None and len(digits) <= 10
     if not sound or not low <= int(value) <= high:
         raise _wrong_value(kind, key, value, f"an integer from {low} to {high}")
@@ -455,16 +455,16 @@ def _whole(kind: Any, key: str, value: str) -> int:
 
 @contextlib.contextmanager
 def refusals(name: str) -> Iterator[None]:
-    """Turn what OpenSpiel refuses into an :class:`InvalidGameError` of one line, and hide what it prints."""
+    """Turn OpenSpiel's errors into an :class:`InvalidGameError` with a one-line message, and hide what it prints."""
     try:
         with silent_stderr():
             yield
-    except Exception as error:  # games written in Python raise what they like
+    except Exception as error:  # games written in Python may raise any error
         raise InvalidGameError(f"{name} cannot be loaded: {reason(error)}") from None
 
 
 def reason(error: Exception) -> str:
-    """Return on one line what an error says, without the line of C++ that says it."""
+    """Return an error's message on one line, without the position in OpenSpiel's C++ code."""
     text = re.sub(r"^\S+\.(cc|h):\d+ ", "", str(error).strip()) or type(error).__name__
     return one_line("; ".join(text.splitlines()), 200)
 
@@ -474,12 +474,12 @@ _stderr_lock = threading.Lock()
 
 @contextlib.contextmanager
 def silent_stderr() -> Iterator[None]:
-    """Turn the process's standard error away for a moment: OpenSpiel prints its errors there before it raises them."""
+    """Redirect the process's standard error in the block: OpenSpiel prints errors there before it raises them."""
     with _stderr_lock, contextlib.ExitStack() as stack:
         StandardError().flush()
         try:
             kept = os.dup(2)
-        except OSError:  # there is none
+        except OSError:  # there is no standard error
             yield
             return
         stack.callback(os.close, kept)

@@ -1,4 +1,4 @@
-"""Strategies as policies of OpenSpiel, and its policies as strategies."""
+"""Conversion between strategies and OpenSpiel's policies."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -16,26 +16,27 @@ __doctest_requires__ = ("pyspiel",)
 
 
 def policy_from_strategies(profile: Profile, game: Any = None) -> Any:
-    """Return a profile as OpenSpiel's tabular policy, for its own algorithms.
+    """Return a profile as an OpenSpiel tabular policy, for OpenSpiel's algorithms.
 
     Parameters
     ----------
     profile : Profile
-        Of a game loaded from OpenSpiel.
+        A profile of a game loaded from OpenSpiel.
     game : Game or pyspiel.Game, optional
-        The game; by default it is loaded again by the name that the profile knows.
+        The game; by default it is loaded again by the name that is stored in the profile.
 
     Returns
     -------
     open_spiel.python.policy.TabularPolicy
-        Of the game that is walked: of a simultaneous game, its turn-based form. It is the policy's ``game``.
+        A policy for the game that was visited: for a simultaneous game, its turn-based form. It is the policy's
+        ``game``.
 
     Raises
     ------
     InvalidGameError
-        If the game is not from OpenSpiel, or has no information state strings, by which OpenSpiel keeps policies.
+        If the game is not from OpenSpiel, or has no information state strings, which OpenSpiel needs for policies.
     InvalidStrategyError
-        If the profile is of another game.
+        If the profile belongs to another game.
     MissingExtraError
         If OpenSpiel is not installed.
 
@@ -59,7 +60,7 @@ def policy_from_strategies(profile: Profile, game: Any = None) -> Any:
     spiel = rules.game
     if not spiel.get_type().provides_information_state_string:
         raise InvalidGameError(
-            f"OpenSpiel stores policies by information state string, and {one_line(str(spiel))} has none"
+            f"OpenSpiel stores policies by information state string, but {one_line(str(spiel))} has none"
         )
     table = _policies().TabularPolicy(spiel)
     wanted = sum(strategy.treeplex.num_infosets for strategy in profile)
@@ -69,28 +70,28 @@ def policy_from_strategies(profile: Profile, game: Any = None) -> Any:
     for row, state in enumerate(table.states):
         player, label, numbers = state.current_player(), rules.infoset(state), state.legal_actions()
         if player >= len(profile):
-            raise _another_game(rules, f"player {player} moves in OpenSpiel's")
+            raise _another_game(rules, f"player {player} moves in that game")
         strategy = profile[player]
         infoset = strategy.treeplex.find_infoset(label)
         if infoset is None or len(strategy.treeplex.action_labels[infoset]) != len(numbers):
-            raise _another_game(rules, f"{len(numbers)} actions of player {player} at {shown(label)}")
+            raise _another_game(rules, f"player {player} has {len(numbers)} actions at {shown(label)}")
         first = int(strategy.treeplex.offsets[infoset])
         probabilities[row, numbers] = strategy.behaviour[first : first + len(numbers)]
         found.add((player, label))
     if len(found) != wanted:
-        raise _another_game(rules, f"its table has {len(found)} infosets, and the profile has {wanted}")
+        raise _another_game(rules, f"its table has {len(found)} infosets, but the profile has {wanted}")
     return table
 
 
 def profile_from_policy(game: Game, policy: Any) -> Profile:
-    """Return all players' strategies of a policy of OpenSpiel.
+    """Return all players' strategies from an OpenSpiel policy.
 
     Parameters
     ----------
     game : Game
-        Loaded from OpenSpiel.
+        A game loaded from OpenSpiel.
     policy : open_spiel.python.policy.Policy or pyspiel.Policy
-        Of the same game; of a simultaneous game, of its turn-based form.
+        A policy for the same game; for a simultaneous game, for its turn-based form.
 
     Returns
     -------
@@ -101,8 +102,8 @@ def profile_from_policy(game: Game, policy: Any) -> Profile:
     InvalidGameError
         If the game is not from OpenSpiel.
     InvalidStrategyError
-        If the policy gives no probabilities at an infoset, or numbers that are not probabilities: negative, not
-        summing to one within 1e-6, or for actions that are not legal.
+        If the policy has no probabilities at an infoset, or they are negative, do not sum to one within 1e-6, or are
+        positive for actions that are not legal.
 
     Examples
     --------
@@ -117,14 +118,14 @@ def profile_from_policy(game: Game, policy: Any) -> Profile:
 
 
 def strategy_from_policy(game: Game, policy: Any, player: int) -> Strategy:
-    """Return one player's strategy of a policy of OpenSpiel.
+    """Return one player's strategy from an OpenSpiel policy.
 
     Parameters
     ----------
     game : Game
-        Loaded from OpenSpiel.
+        A game loaded from OpenSpiel.
     policy : open_spiel.python.policy.Policy or pyspiel.Policy
-        Of the same game. It is asked at this player's infosets only.
+        A policy for the same game. It is only called at this player's infosets.
     player : int
 
     Returns
@@ -134,7 +135,7 @@ def strategy_from_policy(game: Game, policy: Any, player: int) -> Strategy:
     Raises
     ------
     InvalidGameError, InvalidStrategyError
-        As :func:`profile_from_policy`; also if the game has no such player.
+        As for :func:`profile_from_policy`; also if the game has no such player.
 
     Examples
     --------
@@ -154,7 +155,7 @@ def _strategies(game: Any, policy: Any, players: Iterable[int]) -> list[Strategy
     treeplexes = game.sequence_form.treeplexes
     vectors = {each: treeplexes[each].uniform_behaviour() for each in (checked_player(game, one) for one in players)}
     if not callable(getattr(policy, "action_probabilities", None)):
-        raise InvalidStrategyError(f"{shown(policy)} is not a policy of OpenSpiel: it has no action_probabilities")
+        raise InvalidStrategyError(f"{shown(policy)} is not an OpenSpiel policy: it has no action_probabilities")
     missing = {each: set(treeplexes[each].infoset_labels) for each in vectors}
     for history in walk(rules):
         if not any(missing.values()):
@@ -178,7 +179,7 @@ def _read(vector: Floats, first: int, policy: Any, state: Any, player: int, labe
                 given = policy.action_probabilities(state)
         else:
             given = policy.action_probabilities(state, player)
-    except Exception as error:  # anything may stand behind a policy
+    except Exception as error:  # a policy may run any code
         raise InvalidStrategyError(f"the policy gives no probabilities {where}: {reason(error)}") from error
     if not isinstance(given, Mapping):
         raise InvalidStrategyError(f"the policy gives {shown(given)} {where}, expected probabilities by action")
@@ -214,9 +215,7 @@ def _rules_of(game: Any) -> OpenSpielRules:
 
 
 def _another_game(rules: OpenSpielRules, difference: str) -> InvalidStrategyError:
-    return InvalidStrategyError(
-        f"the profile belongs to another game than OpenSpiel's {one_line(str(rules.game))}: {difference}"
-    )
+    return InvalidStrategyError(f"the profile does not belong to OpenSpiel's {one_line(str(rules.game))}: {difference}")
 
 
 def _policies() -> Any:

@@ -1,8 +1,7 @@
-"""Pages: results as one HTML file that needs no other, and as fragments for notebooks.
+"""Pages: results as one self-contained HTML file, and as fragments for notebooks.
 
-A page is a tree of elements, and text in it is only ever text: labels of games may come from anybody, and whatever they
-hold, no markup comes of it. Its head states a policy by which a browser runs no script but the page's own, and asks
-nobody for anything.
+A page is a tree of elements, and strings in it are always escaped: labels of games may come from anyone and can never
+become markup. The page's head declares a policy: browsers run only the page's own script and make no network requests.
 """
 
 import base64
@@ -24,14 +23,14 @@ from ..sheet import Sheet, Table, typeset
 from .files import write_bytes
 from .pictures import COLOURS, Figure, number_text, picture
 
-#: What stands in an element: text, numbers, other elements; nothing for ``None``.
+#: The content of an element: strings, numbers, other elements; ``None`` adds nothing.
 Content = Element | str | float | Fraction | None
 
-#: Characters of the longest text of a cell, and bytes of the rows of a table, after which the rest is left out.
+#: The longest string in a cell, in characters, and the largest size of a table's rows, in bytes; the rest is omitted.
 MAX_CELL, MAX_TABLE = 200, 400_000
-#: Tables of more rows are folded.
+#: Tables with more rows are folded.
 FOLDED = 40
-#: Of longer tables a notebook shows so many rows.
+#: The number of rows of a longer table that a notebook shows.
 HEAD = 20
 
 _LIBRARIES = ("numpy", "scipy", "numba", "highspy", "cvxpy")
@@ -45,7 +44,7 @@ def element(tag: str, *content: Content, **attributes: object) -> Element:
     tag : str
     *content : Element, str, number or None
     **attributes : object
-        By name, with ``_`` for ``-`` and ``cls`` for ``class``; left out where ``None`` or ``False``.
+        Attributes by name, with ``_`` for ``-`` and ``cls`` for ``class``; omitted if ``None`` or ``False``.
 
     Returns
     -------
@@ -74,7 +73,7 @@ def element(tag: str, *content: Content, **attributes: object) -> Element:
 
 
 def _sound(text: str) -> str:
-    """Return a text without characters that are not shown, or that a file cannot hold: their escapes instead."""
+    """Return a string in which characters that are invisible or not allowed in a file are replaced by escapes."""
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() or each in "\n\t\xa0" else repr(each)[1:-1] for each in text)
@@ -84,17 +83,17 @@ def _sound(text: str) -> str:
 
 
 def heading(text: str, level: int = 2) -> Element:
-    """Return a heading: a section's by default."""
+    """Return a heading, by default of a section."""
     return element(f"h{level}", text)
 
 
 def prose(*content: Content, cls: str | None = None) -> Element:
-    """Return a paragraph; class ``dim`` for asides, ``good``, ``bad`` and ``warn`` for verdicts."""
+    """Return a paragraph, with class ``dim`` for asides, and ``good``, ``bad`` or ``warn`` for verdicts."""
     return element("p", *content, cls=cls)
 
 
 def emphasis(text: str, cls: str | None = None) -> Element:
-    """Return a word or two in bold, or in the colour of a verdict."""
+    """Return a few words in bold, or in the colour of a verdict."""
     return element("span", text, cls=cls) if cls else element("b", text)
 
 
@@ -104,22 +103,22 @@ def code(text: str) -> Element:
 
 
 def code_block(text: str) -> Element:
-    """Return lines of code, with a button that copies them."""
+    """Return lines of code, with a copy button."""
     return element("div", element("pre", text), cls="code")
 
 
 def bullets(items: Iterable[Content | Sequence[Content]]) -> Element:
-    """Return a list of points, each text or several pieces of it."""
+    """Return a bulleted list; each item is a string or a sequence of pieces."""
     return element("ul", *(element("li", *_pieces(item)) for item in items))
 
 
 def callout(*content: Content, cls: str | None = None) -> Element:
-    """Return a box for what matters most."""
+    """Return a box for the most important content."""
     return element("div", *content, cls="callout" if cls is None else f"callout {cls}")
 
 
 def facts(entries: Mapping[str, Content | Sequence[Content]]) -> Element:
-    """Return names and what belongs to them."""
+    """Return a list of names and their values."""
     made = element("dl")
     for name, content in entries.items():
         made.extend((element("dt", name), element("dd", *_pieces(content))))
@@ -127,17 +126,17 @@ def facts(entries: Mapping[str, Content | Sequence[Content]]) -> Element:
 
 
 def columns(*content: Content) -> Element:
-    """Return blocks side by side where there is room, and below each other where there is not."""
+    """Return blocks side by side if the page is wide enough, otherwise one below the other."""
     return element("div", *(element("div", each) for each in content), cls="columns")
 
 
 def folded(summary: str, *content: Content) -> Element:
-    """Return what is shown only when asked for."""
+    """Return content that is folded until the reader opens it."""
     return element("details", element("summary", summary), *content)
 
 
 def share(number: float, digits: int = 4) -> Element:
-    """Return a probability as a cell of a table, with a bar as long as it is large."""
+    """Return a probability as a table cell, with a bar of proportional length."""
     of = min(1.0, max(0.0, float(number)))
     return element("td", f"{number:.{digits}f}", cls="share", style=f"--of:{of:.3g}")
 
@@ -154,27 +153,27 @@ def table(
     total: int | None = None,
     fold: int | None = FOLDED,
 ) -> Element:
-    """Return a table, which on a page sorts by its headings and filters.
+    """Return a table; on a page, readers can sort it by its headings and filter it.
 
     Parameters
     ----------
     headings : sequence of str
     rows : iterable of sequences
-        A cell is text, a number, or an element: one of ``td``, such as :func:`share`, is the cell itself. A row that is
-        an element of ``tr`` is taken as it is.
+        A cell is a string, a number, or an element. A ``td`` element, such as from :func:`share`, is the cell itself,
+        and a ``tr`` element is the row itself.
     caption : str
-        Above the table; of a folded one it is what unfolds it.
+        A caption above the table, or the summary of a folded table.
     words : collection of int
-        Columns of words, which stand to the left and wrap; numbers stand to the right.
+        Columns of words, which are left-aligned and wrap; columns of numbers are right-aligned.
     sortable : bool
     more : str
-        Where all rows are, said if not all of them are here, such as ``treeplex show prints all``.
+        Where to find all rows, if the table omits some, such as ``treeplex show prints all``.
     room : int
-        How many bytes rows may take; those beyond are left out.
+        The largest size of the rows, in bytes; further rows are omitted.
     total : int, optional
-        How many rows there are; they are counted if it is not given.
+        The number of rows; by default they are counted.
     fold : int or None
-        Tables of more rows than this are folded; ``None`` for never.
+        The largest number of rows of a table that is not folded; ``None`` for no limit.
 
     Returns
     -------
@@ -215,31 +214,31 @@ def table(
 def first_rows(
     headings: Sequence[str], rows: Iterable[Sequence[Content]], total: int, more: str, **how: Any
 ) -> Element:
-    """Return the first rows of a table that may be long, as :func:`table` makes it, and how many there are.
+    """Return the first rows of a possibly long table, as :func:`table` formats it, and the number of rows.
 
     Parameters
     ----------
     headings : sequence of str
     rows : iterable of sequences
-        Only the first :data:`HEAD` are taken.
+        Only the first :data:`HEAD` rows are read.
     total : int
-        How many there are.
+        The number of rows.
     more : str
-        Where all of them are.
+        Where to find all of them.
     **how
-        As :func:`table` takes it.
+        Arguments of :func:`table`.
     """
     return table(headings, islice(rows, HEAD), total=total, more=more, sortable=False, fold=None, **how)
 
 
 def sheet_blocks(sheet: Sheet, rest: str = "") -> Iterator[Element]:
-    """Return an answer sheet: its facts, and its tables.
+    """Return an answer sheet as elements: its facts and its tables.
 
     Parameters
     ----------
     sheet : Sheet
     rest : str
-        Where all rows are: then tables show the first ones, as notebooks do.
+        Where to find all rows; if given, tables show only the first rows, as in notebooks.
     """
     if sheet.rows:
         yield facts({row.name: row.on_page for row in sheet.rows})
@@ -248,7 +247,7 @@ def sheet_blocks(sheet: Sheet, rest: str = "") -> Iterator[Element]:
 
 
 def sheet_table(whole: Table, rest: str = "", **how: Any) -> Element:
-    """Return a table of an answer sheet, as :func:`table` makes it, or as :func:`first_rows` does."""
+    """Return a table of an answer sheet as :func:`table` or :func:`first_rows` formats it."""
     cells = ([typeset(cell, place in whole.words) for place, cell in enumerate(row)] for row in whole.cells())
     how = {"caption": whole.title[:1].upper() + whole.title[1:], "words": whole.words} | how
     if rest:
@@ -284,19 +283,20 @@ def figure(
     paper: bool = False,
     follows: Mapping[int, float] | None = None,
 ) -> Element:
-    """Return a picture that matplotlib draws, or a line that says what to install.
+    """Return a picture drawn by matplotlib, or a line that says which package to install.
 
     Parameters
     ----------
     make : callable
-        Makes the figure.
+        Creates the figure.
     caption : str
     wide : bool
-        Whether the picture keeps its size, and scrolls where the page is too narrow for it.
+        Whether the picture keeps its size, and scrolls if the page is too narrow for it.
     paper : bool
-        Whether it stays on white where pages are dark, because its colours have a meaning.
+        Whether it stays on white on dark pages, because its colours have a meaning.
     follows : mapping of int to float, optional
-        Upright lines that follow the slider around the figure: where they start, by number of axes, which are linear.
+        Vertical lines that follow the slider around the figure: the initial position by the number of the axes, which
+        are linear.
     """
     try:
         whole = make()
@@ -308,7 +308,7 @@ def figure(
     for each in drawn.iter("g"):
         number = int(each.get("id", "marker-1").removeprefix("marker"))
         if number >= 0:
-            # An SVG file has 72 points an inch; the layout is known once it is drawn.
+            # An SVG file has 72 points per inch; the layout is known after drawing.
             first, second = whole.axes[number].transData.transform([(0.0, 0.0), (1.0, 0.0)])[:, 0] * 72 / whole.dpi
             del each.attrib["id"]
             each.attrib |= {"data-from": f"{(follows or {})[number]:.9g}", "data-scale": f"{second - first:.6g}"}
@@ -316,7 +316,7 @@ def figure(
 
 
 def figure_of(svg: str, caption: str = "", *, wide: bool = False, paper: bool = False) -> Element:
-    """Return a picture that is given as the text of an SVG file."""
+    """Return a picture that is given as the content of an SVG file."""
     root = fromstring(svg)
     linked = {found for each in root.iter() for value in each.attrib.values() for found in _LINKED.findall(value)}
     for each in root.iter():
@@ -338,7 +338,7 @@ def figure_of(svg: str, caption: str = "", *, wide: bool = False, paper: bool = 
 
 
 def reading(of: int, start: float | None, over: int | None = None, digits: int = 4) -> Element:
-    """Return a number that a slider moves: one of its series, or the quotient of two; see :func:`slider`."""
+    """Return a number that a slider changes: a value of a series, or a quotient of two; see :func:`slider`."""
     shown = "–" if start is None else f"{start + 0.0:.{digits}f}"
     return element("span", shown, data_of=of, data_over=over, data_digits=digits)
 
@@ -350,20 +350,20 @@ def slider(
     start: float,
     *content: Content,
 ) -> Element:
-    """Return content in which numbers follow a slider.
+    """Return content with numbers that follow a slider.
 
     Parameters
     ----------
     name : str
-        What is moved.
+        The name of the quantity that the slider changes.
     stops : sequence of float, length k
-        Rising; twice the same where the series jump. Between stops they are linear.
+        Non-decreasing; equal stops mark a jump of the series. Between stops the series are linear.
     series : sequence of sequences of float
-        Each of length k.
+        Each has length k.
     start : float
-        For which value the content is written: a page that runs no script shows it.
+        The initial value, which a page shows if it runs no script.
     *content : Element or str
-        With numbers by :func:`reading`.
+        Content with numbers from :func:`reading`.
     """
     low, high = stops[0], stops[-1]
     ends: dict[str, Any] = {"min": f"{low:.9g}", "max": f"{high:.9g}", "step": "any", "value": f"{start:.6g}"}
@@ -382,7 +382,7 @@ def slider(
 
 
 def versions() -> str:
-    """Return the versions of the library, of Python and of what computes, in one line."""
+    """Return the versions of the library, of Python and of the numerical packages, in one line."""
     from ... import __version__
 
     found = [f"treeplex {__version__}", f"Python {platform.python_version()}"]
@@ -395,7 +395,7 @@ def versions() -> str:
 
 
 def footer(*citations: str) -> Element:
-    """Return how to cite what is on a page, and the versions that made it."""
+    """Return the citations for the page's content, and the versions that computed it."""
     from ... import __version__
 
     own = f"treeplex contributors. treeplex: optimisation modelling for extensive-form games, version {__version__}."
@@ -404,7 +404,7 @@ def footer(*citations: str) -> Element:
 
 
 def fragment(*blocks: Content, styled: bool = True) -> str:
-    """Return blocks as HTML for a notebook: their styles, which touch nothing else, and no script.
+    """Return blocks as HTML for a notebook, with styles that affect nothing else and without a script.
 
     Examples
     --------
@@ -419,19 +419,19 @@ def fragment(*blocks: Content, styled: bool = True) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Page:
-    """A report: one HTML file that needs no other, for light and dark screens, telephones and paper.
+    """A report: one self-contained HTML file, for light and dark screens, phones and paper.
 
-    Notebooks show it; :meth:`save` writes it.
+    Notebooks display it, and :meth:`save` writes it.
 
     Attributes
     ----------
     title : str
     blocks : tuple of Element
-        As the functions of :mod:`treeplex.seqform.interchange.page` make them.
+        Elements from the functions of :mod:`treeplex.seqform.interchange.page`.
     style, script : str
-        What a page of the library needs beyond the kit's, of a file that is shipped with it: never of what is shown.
+        Additional style and script of a page of the library, from shipped files only: never from the page's content.
     served : bool
-        Whether it may ask the server that it comes from; files may ask nobody.
+        Whether the page may send requests to its own server; a page from a file may send none.
 
     Examples
     --------
@@ -470,7 +470,7 @@ class Page:
         return "<!doctype html>\n" + tostring(element("html", head, body, lang="en"), "unicode", "html") + "\n"
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the page to a file, whole or not at all.
+        """Write the page to a file, atomically.
 
         Raises
         ------
@@ -480,7 +480,7 @@ class Page:
         write_bytes(path, self.to_html().encode())
 
     def _repr_html_(self) -> str:
-        """Return the page for notebooks, in a frame of its own: its script runs there, and touches nothing else."""
+        """Return the page for notebooks, in a separate frame, in which its script affects nothing else."""
         frame = element(
             "iframe",
             srcdoc=self.to_html(),
@@ -491,12 +491,12 @@ class Page:
 
 
 def shipped(name: str, package: str = __package__) -> str:
-    """Return the text of a file that a package brings."""
+    """Return the content of a file that is shipped with a package."""
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def _raw(tag: str, text: str) -> Element:
-    """Return an element whose text is written as it is: of ours alone."""
+    """Return an element whose text is not escaped; only for text from the library itself."""
     made = Element(tag)
     made.text = text
     return made

@@ -1,6 +1,6 @@
-"""What all pictures share: files and formats, colours, panels, lines with their bands, and legends.
+"""Common parts of all pictures: files and formats, colours, panels, lines with their bands, and legends.
 
-Matplotlib is imported when something is drawn.
+Matplotlib is imported only for drawing.
 """
 
 import functools
@@ -21,17 +21,17 @@ from ..errors import UnsupportedProblemError, needing, one_line, shown
 from .files import check_suffix, write_bytes
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Figure  # noqa: PLC0414 (modules that draw take it from here)
+    from matplotlib.figure import Figure as Figure  # noqa: PLC0414 (modules that draw import it from here)
 else:
-    Figure = Any  # annotations name it, and matplotlib may not be installed
+    Figure = Any  # for annotations without matplotlib
 
-#: The formats that a picture is written in, by suffix.
+#: The formats of pictures, by suffix.
 PICTURE_SUFFIXES = (".svg", ".png", ".pdf")
-#: An animation of more steps is refused: nobody could look at it.
+#: The largest number of steps of an animation; nobody could watch a longer one.
 MAX_STEPS = 300
 _DOTS_PER_INCH = 100  # of animations
 
-#: Colours of Okabe and Ito, which colour-blind readers can tell apart, one between their blue and pink, and greys.
+#: Okabe and Ito's colours, which colour-blind readers can distinguish, one between their blue and pink, and greys.
 COLOURS = {
     "blue": "#0072B2",
     "red": "#D55E00",
@@ -49,7 +49,7 @@ COLOURS = {
 
 
 def require_matplotlib() -> None:
-    """Refuse to draw without matplotlib.
+    """Raise an error if matplotlib is not installed.
 
     Raises
     ------
@@ -61,40 +61,40 @@ def require_matplotlib() -> None:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Keep matplotlib from warning of characters that its font does not have: it shows a box for them."""
+    """Suppress matplotlib's warnings about characters that its font lacks; it shows boxes for them."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph ")
         yield
 
 
 def picture(figure: "Figure", kind: str, *, text: bool = False) -> bytes:
-    """Return a figure as the bytes of an ``svg``, ``png`` or ``pdf`` file, without the date.
+    """Return a figure as the bytes of an ``svg``, ``png`` or ``pdf`` file, without a date.
 
-    Letters of an SVG file are drawn, so that they look alike everywhere; with `text` they are text.
+    Letters of an SVG file are drawn as shapes, so that they look the same everywhere; with `text` they remain text.
     """
     import matplotlib as mpl
 
     dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": None}
     stream = io.BytesIO()
-    # Identifiers in an SVG file are random without a salt.
+    # Identifiers in an SVG file are random unless a salt is set.
     with quietly(), mpl.rc_context({"svg.hashsalt": "treeplex", "svg.fonttype": "none" if text else "path"}):
         figure.savefig(stream, format=kind, dpi=150, metadata=dates[kind])
     return stream.getvalue()
 
 
 def write_picture(make: Callable[[], "Figure"], path: str | PathLike[str]) -> None:
-    """Write a figure to a file: ``.svg``, ``.png`` or ``.pdf`` by the suffix; whole or not at all.
+    """Write a figure to a file, atomically: ``.svg``, ``.png`` or ``.pdf`` by the suffix.
 
     Parameters
     ----------
     make : callable
-        Makes the figure, once the suffix is known to be one of those.
+        Creates the figure; called only if the suffix is valid.
     path : path-like
 
     Raises
     ------
     GameFileError
-        If the suffix is another one, or the file cannot be written.
+        If the suffix is not one of these, or the file cannot be written.
     """
     suffix = check_suffix(path, "a picture", PICTURE_SUFFIXES)
     write_bytes(path, picture(make(), suffix[1:]))
@@ -108,27 +108,28 @@ def write_animation(
     name: str,
     steps: int,
 ) -> None:
-    """Write figures as an animation that repeats, the last frame four times as long; whole or not at all.
+    """Write figures as an animation that repeats, the last frame four times as long; the write is atomic.
 
     Parameters
     ----------
     frames : iterator of matplotlib.figure.Figure
-        One a frame, perhaps the same one with something else drawn; they are drawn once the rest is known to be right.
+        One figure per frame, possibly the same object redrawn; frames are drawn after all other arguments are checked.
     palette : callable
-        Returns their colours, up to 256, three numbers from 0 to 255 a colour: one for all, so that nothing flickers.
+        Returns the common colours of all frames, up to 256, as three numbers from 0 to 255 each, so that nothing
+        flickers.
     path : path-like
         A file name that ends with ``.gif``.
     seconds : float
-        How long a frame is shown, from 0.02 to 60.
+        The duration of a frame, from 0.02 to 60.
     name : str
-        Of what is drawn, for messages.
+        The subject of the animation, for messages.
     steps : int
-        How many it has, at most 300.
+        The number of steps, at most 300.
 
     Raises
     ------
     GameFileError
-        If the suffix is another one, or the file cannot be written.
+        If the suffix is not ``.gif``, or the file cannot be written.
     UnsupportedProblemError
         If `seconds` is out of range, or there are too many steps.
     MissingExtraError
@@ -150,7 +151,7 @@ def write_animation(
     with quietly():
         for figure in frames:
             figure.set_dpi(_DOTS_PER_INCH)
-            canvas: Any = FigureCanvasAgg(figure)  # which has no types
+            canvas: Any = FigureCanvasAgg(figure)  # without type annotations
             canvas.draw()
             image = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
             images.append(image.quantize(palette=colours, dither=Image.Dither.NONE))
@@ -161,28 +162,28 @@ def write_animation(
         append_images=images[1:],
         duration=[length] * (len(images) - 1) + [4 * length],
         loop=0,
-        optimize=False,  # it would give each frame a palette of its own
+        optimize=False,  # optimising would give each frame its own palette
         disposal=1,
     )
     write_bytes(path, stream.getvalue())
 
 
 def chosen_times(times: Any, last: int, usual: int, most: int) -> list[int]:
-    """Return the times that a picture shows.
+    """Return the times at which a picture shows a game.
 
     Parameters
     ----------
     times : sequence of int, int or None
-        By default all if there are at most `usual`, otherwise as many at equal distances.
+        By default all times if there are at most `usual`, otherwise `usual` equidistant times.
     last : int
-        They begin at 0.
+        The last time; the first is 0.
     usual, most : int
-        How many are shown by default, and at most.
+        The number of times shown by default, and the largest number.
 
     Raises
     ------
     UnsupportedProblemError
-        If there is no such time, or there are too many.
+        If a time does not exist, or there are too many.
 
     Examples
     --------
@@ -195,7 +196,7 @@ def chosen_times(times: Any, last: int, usual: int, most: int) -> list[int]:
     chosen = list(times) if isinstance(times, Sequence | np.ndarray) else [times]
     for time in chosen:
         if not is_whole(time) or int(time) not in range(last + 1):
-            raise UnsupportedProblemError(f"times holds {shown(time)}, expected whole numbers from 0 to {last}")
+            raise UnsupportedProblemError(f"times contains {shown(time)}, expected whole numbers from 0 to {last}")
     if not 1 <= len(chosen) <= most:
         raise UnsupportedProblemError(f"times has {len(chosen)} entries, expected 1 to {most}")
     return [int(time) for time in chosen]
@@ -215,14 +216,14 @@ def _shown_figure() -> "type[Figure]":
 
 
 def blank_figure(size: tuple[float, float], **how: Any) -> "Figure":
-    """Return a figure that belongs to no window, and that notebooks show.
+    """Return a figure that opens no window, and that notebooks display.
 
     Parameters
     ----------
     size : tuple of float
         Width and height in inches.
     **how
-        As ``matplotlib.figure.Figure`` takes it.
+        Arguments of ``matplotlib.figure.Figure``.
 
     Raises
     ------
@@ -234,21 +235,21 @@ def blank_figure(size: tuple[float, float], **how: Any) -> "Figure":
 
 
 def dot_size(count: int) -> float:
-    """Return the size of a curve's dots, in points: smaller where there are many."""
+    """Return the size of a curve's dots, in points: smaller for more dots."""
     return 4.5 if count <= 30 else 2.5
 
 
 def panels(rows: int, columns: int, size: tuple[float, float], **how: Any) -> "tuple[Figure, Any]":
-    """Return a figure that belongs to no window, and its axes, with a pale grid and no frame.
+    """Return a figure that opens no window, and its axes, with a pale grid and no frame.
 
     Parameters
     ----------
     rows, columns : int
-        Of axes.
+        Numbers of rows and columns of axes.
     size : tuple of float
         Width and height in inches.
     **how
-        As ``matplotlib.figure.Figure.subplots`` takes it.
+        Arguments of ``matplotlib.figure.Figure.subplots``.
 
     Returns
     -------
@@ -271,14 +272,14 @@ def panels(rows: int, columns: int, size: tuple[float, float], **how: Any) -> "t
 
 @dataclass(frozen=True)
 class Look:
-    """How the points of one curve are drawn.
+    """The style of one curve's points and line.
 
     Parameters
     ----------
     colour : str
         One of :data:`COLOURS`.
     marker, line : str
-        As matplotlib has them; nothing is drawn where they are empty.
+        In matplotlib's notation; empty to draw none.
     """
 
     colour: str
@@ -287,11 +288,11 @@ class Look:
 
     @property
     def hexadecimal(self) -> str:
-        """The colour as matplotlib takes it."""
+        """The colour as a hexadecimal string for matplotlib."""
         return COLOURS[self.colour]
 
     def plot(self, axes: Any, x: Any, y: Any, **how: Any) -> None:
-        """Draw a curve; keyword arguments override those of the look."""
+        """Draw a curve; keyword arguments override those of the style."""
         own: dict[str, Any] = {"color": self.hexadecimal, "marker": self.marker, "linestyle": self.line}
         axes.plot(x, y, **own | {"linewidth": 1.5, "markersize": 5} | how)
 
@@ -300,15 +301,15 @@ class Look:
         axes.fill_between(x, low, high, color=self.hexadecimal, alpha=alpha, linewidth=0, **how)
 
     def level(self, axes: Any, height: float, **how: Any) -> None:
-        """Draw a level line."""
+        """Draw a horizontal line."""
         axes.axhline(height, color=self.hexadecimal, linestyle=self.line, **{"linewidth": 1.0} | how)
 
     def upright(self, axes: Any, place: float, **how: Any) -> None:
-        """Draw an upright line."""
+        """Draw a vertical line."""
         axes.axvline(place, color=self.hexadecimal, linestyle=self.line, **{"linewidth": 1.0} | how)
 
 
-#: The colours of actions, in their order, and those of text on them.
+#: The colours of actions, in order, and those of text on them.
 _ACTIONS = ("blue", "orange", "green", "pink", "sky", "red", "purple", "grey")
 _ON = dict.fromkeys(("orange", "pink", "sky", "grey"), "black")
 
@@ -320,18 +321,18 @@ def draw_shares(
     notes: Sequence[str] = (),
     title: str = "",
 ) -> None:
-    """Draw distributions as bars that are divided, from the top down.
+    """Draw distributions as stacked bars, from top to bottom.
 
     Parameters
     ----------
     axes : matplotlib.axes.Axes
     rows : sequence of (name, distributions)
-        Each distribution is a mapping of actions to shares. The first one of a row is drawn thick, and those to compare
-        it with are drawn thin below it.
+        Each distribution maps actions to probabilities. The first one of a row is drawn thick, and the others, for
+        comparison, are drawn thin below it.
     actions : sequence of str
         All actions, in the order of their colours.
     notes : sequence of str, optional
-        The heading of a column to the right, and what stands in it, row by row.
+        The heading of a column to the right, followed by its entries, row by row.
     title : str
     """
     from matplotlib.patches import Patch
@@ -372,7 +373,7 @@ def draw_shares(
 
 
 def name_bars(figure: "Figure", first: str, other: str) -> None:
-    """Say below a figure of :func:`draw_shares` whose the thick bars are, and whose the thin ones."""
+    """Label the thick and the thin bars below a figure of :func:`draw_shares`."""
     from matplotlib.patches import Patch
 
     handles = [Patch(color=COLOURS["slate"], alpha=alpha, linewidth=0) for alpha in (1.0, 0.55)]
@@ -381,19 +382,19 @@ def name_bars(figure: "Figure", first: str, other: str) -> None:
 
 
 def _names(legend: Any, names: Sequence[str]) -> None:
-    """Name what a legend shows, by text of any kind: an underscore in front would leave it out, and dollars be read."""
+    """Set a legend's names literally: matplotlib would omit names with a leading underscore and interpret dollars."""
     for text, name in zip(legend.get_texts(), names, strict=True):
         text.set(text=name, parse_math=False)
 
 
 def cut(text: str, most: int) -> str:
-    """Return a text in one line of so many characters at most."""
+    """Return a string on one line with at most `most` characters."""
     line = one_line(text)
     return line if len(line) <= most else line[: max(most - 1, 0)] + "…"
 
 
 def log_scale_of_few(axes: Any) -> None:
-    """Make a vertical axis logarithmic, with labels at 1, 2 and 5 of each decade where these are few."""
+    """Make a vertical axis logarithmic, with labels at 1, 2 and 5 of each decade if there are few decades."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set_yscale("log")
@@ -404,20 +405,20 @@ def log_scale_of_few(axes: Any) -> None:
 
 
 def legend(axes: Any, place: str = "best", **how: Any) -> None:
-    """Write a legend within a panel, without a frame, if anything in it has a name."""
+    """Draw a legend within a panel, without a frame, if anything in it has a name."""
     if axes.get_legend_handles_labels()[0]:
         axes.legend(loc=place, frameon=False, **how)
 
 
 def legend_below(figure: "Figure", columns: int, *panes: Any, **how: Any) -> None:
-    """Write the names of everything in some panels, the first one by default, below a figure."""
+    """Draw a legend below a figure for everything in some panels, by default in the first one."""
     handles = [handle for axes in panes or figure.axes[:1] for handle in axes.get_legend_handles_labels()[0]]
     if handles:
         figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, **how)
 
 
 def number_text(number: Any) -> str:
-    """Return a number in few characters, with a minus sign rather than a hyphen.
+    """Return a number as a short string, with a minus sign instead of a hyphen.
 
     Examples
     --------

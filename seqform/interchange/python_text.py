@@ -1,4 +1,4 @@
-"""Data as Python prints it, ``{'0pb': [(0, np.float64(0.5)), …]}``, in the form that JSON has: nothing is executed."""
+"""A parser of data that Python has printed, ``{'0pb': [(0, np.float64(0.5)), …]}``; it executes no code."""
 
 import ast
 from fractions import Fraction
@@ -6,27 +6,28 @@ from typing import Any
 
 from ..errors import GameFileError, one_line
 
-#: Numbers that print as calls: numpy's, Python's fractions and Gambit's.
+#: Calls that print numbers: numpy's, Python's fractions and Gambit's.
 _NUMBERS = ("float64", "float32", "float16", "int64", "int32", "Fraction", "Rational", "Decimal")
 
 
 def from_python_text(text: str) -> Any:
-    """Read dictionaries, lists, tuples, texts and numbers as Python prints them.
+    """Read dictionaries, lists, tuples, strings and numbers as Python prints them.
 
     Parameters
     ----------
     text : str
-        Numbers may be fractions, ``1/3`` or ``Rational(1, 3)``, and numpy's, ``np.float64(0.5)``.
+        Numbers may be fractions, ``1/3`` or ``Rational(1, 3)``, and numpy scalars, ``np.float64(0.5)``.
 
     Returns
     -------
     object
-        As :func:`~treeplex.seqform.interchange.encoding.from_json` returns it: tuples are lists, and fractions texts.
+        In the form of :func:`~treeplex.seqform.interchange.encoding.from_json`: tuples become lists, and fractions
+        strings.
 
     Raises
     ------
     GameFileError
-        If it holds anything else, with line and column where they are known.
+        If it contains anything else, with line and column if they are known.
 
     Examples
     --------
@@ -79,7 +80,7 @@ def _number(node: ast.expr) -> int | float | Fraction:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if name in _NUMBERS:
             return _of_call([_argument(each) for each in node.args])
-    raise _refused(node, f"{one_line(ast.unparse(node), 40)}, expected a number or text")
+    raise _refused(node, f"{one_line(ast.unparse(node), 40)}, expected a number or a string")
 
 
 def _argument(node: ast.expr) -> int | float | Fraction:

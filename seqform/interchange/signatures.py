@@ -1,7 +1,7 @@
-"""How files of other programs begin: what they are, and what to do with them.
+"""Detection of other programs' files by their first bytes, and advice on what to do with them.
 
-One table, ``signatures.toml``, for all readers: of games, logs, strategies, maps and spots. A reader asks
-:func:`foreign_file` before it says what it does not understand.
+All readers, of games, logs, strategies, maps and spots, share one table, ``signatures.toml``. A reader calls
+:func:`foreign_file` before it reports that it cannot parse a file.
 """
 
 import codecs
@@ -14,23 +14,23 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-#: Bytes of a file that are looked at.
+#: The number of bytes of a file that are compared.
 _HEAD = 4096
 _GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
 class Signature:
-    """How the files of a kind begin.
+    """The beginning of a kind of file.
 
     Parameters
     ----------
     pattern : str
-        A regular expression for the first bytes, after a byte order mark and blanks.
+        A regular expression for the first bytes, after a byte order mark and whitespace.
     kind : str
-        What the file is, with its article.
+        The kind of file, with its article.
     advice : str
-        What to do.
+        What the user can do.
     """
 
     pattern: str
@@ -42,7 +42,7 @@ class Signature:
 
 
 _READ = tomllib.loads(resources.files(__package__).joinpath("signatures.toml").read_text(encoding="utf-8"))
-#: The first that matches counts.
+#: The table; the first match counts.
 SIGNATURES = tuple(
     Signature(begins, kind, advice.format(**_READ["advice"])) for kind, begins, advice in _READ["signatures"]
 )
@@ -50,7 +50,7 @@ _COMPILED = tuple((re.compile(each.pattern.encode("latin-1"), re.DOTALL), each) 
 
 
 def foreign_content(content: bytes) -> Signature | None:
-    """Return what a file of another program is, by how it begins; ``None`` if it is of none that is known.
+    """Return the kind of a file of another program, by its first bytes; ``None`` if it is not a known kind.
 
     Examples
     --------
@@ -64,13 +64,13 @@ def foreign_content(content: bytes) -> Signature | None:
 
 
 def foreign_file(path: str | os.PathLike[str], unpack: bool = False) -> Signature | None:
-    """Return what a file of another program is; ``None`` if it is of none that is known, or cannot be read.
+    """Return the kind of a file of another program; ``None`` if it is not a known kind, or cannot be read.
 
     Parameters
     ----------
     path : path-like
     unpack : bool
-        Whether what gzip has packed is looked into, for readers that unpack it.
+        Whether to look into gzip files, for readers that unpack them.
     """
     content = b""
     with contextlib.suppress(OSError, ValueError, TypeError):

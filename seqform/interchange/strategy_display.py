@@ -1,4 +1,4 @@
-"""Strategies as tables on pages, and as bars in pictures."""
+"""Strategies as tables on pages and as bars in pictures."""
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any
@@ -9,12 +9,12 @@ from ..strategy import DRAWN, Profile, Strategy
 from .page import Content, code, emphasis, first_rows, prose, share
 from .pictures import Figure, draw_shares, name_bars, panels
 
-#: Tables on pages have a column for each action where there are at most so many.
+#: The largest number of actions for which tables on pages have one column per action.
 _COLUMNS = 8
 
 
 def strategy_blocks(strategy: Strategy) -> Iterator[Content]:
-    """Return what notebooks show of a strategy."""
+    """Return the blocks that notebooks show for a strategy."""
     name = code(strategy.game_name) if strategy.game_name else None
     yield prose(emphasis(f"Strategy of player {strategy.player}"), " in " if strategy.game_name else None, name)
     headings, rows, words, total = strategy_rows(strategy)
@@ -22,7 +22,7 @@ def strategy_blocks(strategy: Strategy) -> Iterator[Content]:
 
 
 def profile_blocks(profile: Profile) -> Iterator[Content]:
-    """Return what notebooks show of a profile."""
+    """Return the blocks that notebooks show for a profile."""
     for strategy in profile:
         yield from strategy_blocks(strategy)
 
@@ -30,13 +30,14 @@ def profile_blocks(profile: Profile) -> Iterator[Content]:
 def strategy_rows(
     strategy: Strategy, cell: Callable[[int, int], Content] | None = None
 ) -> tuple[list[str], Iterator[list[Content]], tuple[int, ...], int]:
-    """Return a strategy as rows of a table on a page: one an infoset where there are few actions, else one a sequence.
+    """Return a strategy as table rows: one per infoset if there are few actions, otherwise one per sequence.
 
     Parameters
     ----------
     strategy : Strategy
     cell : callable, optional
-        What stands for a sequence of an infoset, both by number; by default the probability, after the infoset's reach.
+        Returns a table cell for an infoset and a sequence, both by number; by default the probability, after the
+        infoset's reach.
 
     Returns
     -------
@@ -84,7 +85,7 @@ def strategies_figure(
     most: int = DRAWN,
     names: tuple[str, str] = ("this strategy", "the other"),
 ) -> "Figure":
-    """Draw strategies side by side, and below each bar that of the same player among the others; `names` tell which."""
+    """Draw strategies side by side, each bar above that of the same player in the others; `names` labels both."""
     others = others or {}
     shown = [_infosets_to_draw(strategy, infosets, most) for strategy in strategies]
     columns = [pair for pair in zip(strategies, shown, strict=True) if pair[1]] or [(strategies[0], [])]
@@ -100,7 +101,7 @@ def strategies_figure(
 
 
 def _infosets_to_draw(strategy: Strategy, infosets: Collection[Hashable] | None, most: int) -> list[int]:
-    """Return the numbers of the infosets that a picture shows: the most often reached ones, in their order."""
+    """Return the numbers of the infosets that a picture shows: those reached most often, in order."""
     treeplex = strategy.treeplex
     numbers = np.arange(treeplex.num_infosets)
     if infosets is not None:
@@ -119,9 +120,9 @@ def draw_strategy(
     actions: Sequence[str] = (),
     most: int = DRAWN,
 ) -> None:
-    """Draw a strategy on axes, at infosets given by number; by default at those that it reaches most.
+    """Draw a strategy on axes, at infosets given by number; by default at those that it reaches most often.
 
-    Colours follow the order of `actions`, by default that of the strategy's own.
+    Colours follow the order of `actions`, by default the strategy's own.
     """
     treeplex = strategy.treeplex
     numbers = _infosets_to_draw(strategy, None, most) if infosets is None else infosets

@@ -1,4 +1,4 @@
-"""TOML files, whose errors name the line and the key that they are about."""
+"""TOML files with errors that name the line and the key."""
 
 import re
 import tomllib
@@ -11,7 +11,7 @@ from ..errors import GameFileError, InvalidGameError, TreeplexError, nearest, on
 from ..number_texts import TooLargeError, TooSmallError, read_float
 from .files import read_bytes
 
-#: The longest file that is read, in bytes.
+#: The size of the largest file that is read, in bytes.
 _MAX_BYTES = 2**20
 _HEADER = re.compile(r"\s*\[+\s*([^\]#]+?)\s*\]")
 _KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w\-]+(?:[ \t]*\.[ \t]*[\w\-]+)*)\s*=""")
@@ -19,15 +19,15 @@ _PLACE = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
 class Table:
-    """A table of a TOML file, or of what stands for one in Python.
+    """A table of a TOML file, or Python values in its place.
 
     Parameters
     ----------
     values : dict
     path : sequence of str
-        The keys that lead to it.
+        The keys that lead to the table.
     lines : sequence of str
-        The file, if it is of one.
+        The lines of the file, if the table is from a file.
 
     Examples
     --------
@@ -47,13 +47,13 @@ class Table:
         return key in self.values
 
     def error(self, message: str, key: str | None = None) -> InvalidGameError:
-        """Return an error about a key, or about the table; the message names what it is about."""
+        """Return an error about a key, or about the table, with its line; the message names the key or table."""
         if not self._lines:
             return InvalidGameError(message)
         return GameFileError(message, line=self.line_of(key))
 
     def line_of(self, key: str | None = None) -> int | None:
-        """Return the line, counted from one, of a key or the table; of the table around it if it is not found."""
+        """Return the line, counted from one, of a key or the table; if it is not found, of the enclosing table."""
         count: dict[str, int] = {}
         here = ""
         places: dict[str, int] = {}
@@ -69,18 +69,18 @@ class Table:
                 places.setdefault(".".join(filter(None, (here, _plain(entry[1])))), number)
         wanted = ".".join(self.path if key is None else (*self.path, key))
         for known, number in places.items():
-            if (known + ".").startswith(wanted + "."):  # it, or what is in it
+            if (known + ".").startswith(wanted + "."):  # the key, or an entry in it
                 return number
         around = [known for known in places if wanted.startswith(known + ".")]
         return places[max(around, key=len)] if around else None
 
     def name_of(self, key: str) -> str:
-        """Return what a key is called in messages, such as ``bets.river.bet``."""
+        """Return the full name of a key for messages, such as ``bets.river.bet``."""
         return ".".join((*self.path, key))
 
     @contextmanager
     def about(self, key: str) -> Iterator[None]:
-        """Let errors in the block say which key they are about, and where it is."""
+        """Add the key and its line to errors that are raised in the block."""
         try:
             yield
         except InvalidGameError as error:
@@ -88,7 +88,7 @@ class Table:
             raise self.error(text if text.startswith(name) else f"{name}: {text}", key) from None
 
     def check_keys(self, known: Sequence[str]) -> None:
-        """Refuse keys that are none."""
+        """Raise an error for unknown keys."""
         for key in self.values:
             if key not in known:
                 where = f"{'.'.join(self.path)}: " if self.path else ""
@@ -96,21 +96,21 @@ class Table:
                 raise self.error(f"{where}unknown key {shown(key, 60)}{hint}; expected {one_of(known)}", key)
 
     def needs(self, key: str, such_as: str) -> Any:
-        """Return the value of a key that must be there."""
+        """Return the value of a required key."""
         if key not in self.values:
-            # It is the table that lacks it; the file as a whole has no line.
+            # The error is about the table that lacks the key; the file as a whole has no line.
             raise self.error(f"{self.name_of(key)} is missing, expected {such_as}")
         return self.values[key]
 
     def table(self, key: str, such_as: str) -> "Table":
-        """Return the table of a key, empty if there is none."""
+        """Return the table of a key; empty if there is none."""
         value = self.values.get(key, {})
         if not isinstance(value, dict):
             raise self.error(f"{self.name_of(key)} is {shown(value, 60)}, expected a table, such as {such_as}", key)
         return Table(value, (*self.path, key), self._lines)
 
     def tables(self, key: str, such_as: str) -> "list[Table]":
-        """Return the tables of a key such as ``[[locks]]``."""
+        """Return the tables of an array of tables such as ``[[locks]]``."""
         value = self.values.get(key, [])
         if not (isinstance(value, list) and all(isinstance(one, dict) for one in value)):
             raise self.error(f"{self.name_of(key)} is {shown(value, 60)}, expected tables, such as {such_as}", key)
@@ -118,7 +118,7 @@ class Table:
 
 
 def read_toml(path: str | PathLike[str]) -> Table:
-    """Return what a TOML file holds.
+    """Return the content of a TOML file.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def read_toml(path: str | PathLike[str]) -> Table:
 
 
 def parse_toml(content: bytes) -> Table:
-    """Return what the text of a TOML file holds.
+    """Return the table in the text of a TOML file.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def parse_toml(content: bytes) -> Table:
         return Table(tomllib.loads(text, parse_float=lambda number: _float(number, lines)), lines=lines)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise GameFileError("it is not text in UTF-8", line=line) from None
+        raise GameFileError("not UTF-8 text", line=line) from None
     except (ValueError, RecursionError) as error:
         if isinstance(error, TreeplexError):
             raise
@@ -152,11 +152,11 @@ def parse_toml(content: bytes) -> Table:
         end = " at its end" if found and found[1] is None else ""
         hint = "; put text in quotes" if said == "Invalid value" and not end else ""
         place = [int(one) for one in found.groups() if one] if found else []
-        raise GameFileError(f"it is not TOML: {said}{end}{hint}", *place) from None
+        raise GameFileError(f"not valid TOML: {said}{end}{hint}", *place) from None
 
 
 def _float(text: str, lines: Sequence[str]) -> float:
-    """Return a number as TOML writes it, or refuse one that no float is near: it would be read as 0 or infinity."""
+    """Return a TOML number as a float; raise an error if it is out of range and would become 0 or infinity."""
     try:
         return read_float(text)
     except (TooSmallError, TooLargeError) as error:

@@ -113,7 +113,7 @@ BAD_INPUT = {
     "empty name": (["export", "kuhn", "--format", "efg", "--out", ""], "--out: the file name is empty"),
     "unknown problem": (["export", "kuhn", "--problem", "nahs", "--out", "x.lp"], "did you mean nash?"),
     "problem of a tree": (["export", "kuhn", "--problem", "nash", "--out", "x.efg"], "is for mps, lp, and the format"),
-    "matrices of three": (["export", "kuhn:players=3", "--out", "x.npz"], "matrices are for two players, and"),
+    "matrices of three": (["export", "kuhn:players=3", "--out", "x.npz"], "matrices need two players, but"),
     "program of three": (["export", "kuhn:players=3", "--out", "x.mps"], "needs two players, and kuhn:players=3 has 3"),
     "picture of leduc": (["export", "leduc", "--out", "x.svg"], "too many for a readable picture"),
     "missing file": (["export", "absent.efg", "--out", "x.dot"], "absent.efg: no such file"),
@@ -204,7 +204,7 @@ BAD_FILES = {
     "zero byte": ("zero\0byte.efg", "zero\\x00byte.efg: no such file: the name contains a zero byte"),
     "odd slashes": (".//broken.efg", ".//broken.efg: line 1, column 1: "),
     "almost OpenSpiel": ("opnspiel:kuhn_poker", "unknown game 'opnspiel' (did you mean openspiel:NAME?)"),
-    "long name": ("x" * 5000 + ".efg", "it cannot be read: file name too long"),
+    "long name": ("x" * 5000 + ".efg", "cannot read the file: file name too long"),
 }  # fmt: skip
 
 
@@ -237,7 +237,7 @@ def test_parameters_by_keyword_are_refused_for_files_and_openspiel() -> None:
 
 def test_a_file_that_cannot_be_read_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     Path("loop.json").symlink_to("loop.json")
-    assert "loop.json: it cannot be read: too many levels of symbolic links" in run(
+    assert "loop.json: cannot read the file: too many levels of symbolic links" in run(
         capsys, "info", "loop.json", status=2
     )
 

@@ -216,7 +216,7 @@ def test_games_of_the_log_are_counted_once(tmp_path: Path, capsys: pytest.Captur
         (("--game", "kuhn:cards=4", "--seat", "0"), "cards"),
         (("--game", "kuhn:cards=4", "--seat", "0", "--skip-bad"), "the header has cards = 3"),
         (("--game", "kuhn:players=3", "--seat", "0"), "two players"),
-        (("--game", "coin", "--seat", "0"), "does not say what players observe"),
+        (("--game", "coin", "--seat", "0"), "does not define what players observe"),
         (("--game", "khun", "--seat", "0"), "did you mean kuhn"),
         (("--game", "kuhn", "--seat", "0", "--probe", "nash"), "which the probe never does"),
     ],

@@ -90,7 +90,7 @@ def test_the_largest_seed_is_one(capsys):
 
 def test_results_need_no_observer(capsys):
     assert json_of(capsys, "play", "coin", *UNIFORM, "--games", "10")["games"] == 10
-    assert "coin does not say what players observe" in refusal(capsys, "play", "coin", *UNIFORM, "--games", "10")
+    assert "coin does not define what players observe" in refusal(capsys, "play", "coin", *UNIFORM, "--games", "10")
 
 
 def test_a_strategy_file_plays(capsys):

@@ -561,12 +561,12 @@ def test_the_curve_of_safety_is_a_frontier(capsys, tmp_path):
         ),
         (
             ["toy.toml", "--lock", LOCK, "--problem", "best-response", "--opponent", "locks", "--player", "1"],
-            "--opponent locks: toy.toml has locks of player 1 alone",
+            "--opponent locks: toy.toml has only locks of player 1",
         ),
         (["toy.toml", "--problem", "rnr", "--opponent", "locks", "--p", "1"], "toy.toml has no locks; --lock gives"),
         (
             ["toy.toml", "--lock", LOCK, "--lock", "oop at root: bet <= 30%", "--frontier"],
-            "--opponent locks: toy.toml has locks of player 0 too, and a response keeps to none; expected locks of one",
+            "--opponent locks: toy.toml has locks of player 0 too, but a response obeys no locks; expected locks of",
         ),
     ],
 )

@@ -110,7 +110,7 @@ def test_fractions_the_other_seat_and_another_reference(capsys: pytest.CaptureFi
         (["kuhn", "--target", "bet@first"], "expected +, <=, >= or =="),
         (["kuhn", "--target", "bet@first>=0.6", "--max-loss", "little"], "little, expected a number"),
         (["kuhn", "--target", "bet@first>=0.6", "--max-loss=-1"], "-1, expected a number of at least 0"),
-        (["kuhn", "--target", "bet@first>=0.6", "--player", "2"], "expected one from 0 to 1"),
+        (["kuhn", "--target", "bet@first>=0.6", "--player", "2"], "expected a number from 0 to 1"),
         (["kuhn:players=3", "--target", "bet@first>=0.6"], "--method pref-cfr takes any number"),
         (
             ["kuhn:players=3", "--target", "bet@first>=0.6", "--method", "pref-cfr", "--reference", "nash"],

@@ -62,7 +62,7 @@ def test_files_declare_what_texts_do() -> None:
         (ROUND.replace("q =", "r ="), 6, "rounds[1]: unknown key 'r'"),
         (ROUND.replace("q = [2.5, 1, 0, 0]", ""), 1, "rounds[1].q is missing, expected four numbers"),
         (ROUND.replace("0.1", "0.9"), 1, "rounds[1]: x, y, z are -0.2, 0.9, 0.5, expected ascending thresholds"),
-        ("bot = raise", 1, "it is not TOML: Invalid value; put text in quotes"),
+        ("bot = raise", 1, "not valid TOML: Invalid value; put text in quotes"),
     ],
 )
 def test_errors_name_the_line_and_the_key(text: str, line: int | None, message: str) -> None:

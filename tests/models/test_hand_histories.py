@@ -349,7 +349,7 @@ def test_a_showdown_with_unknown_cards_has_no_result_unless_it_is_stated() -> No
         (", 'p1 f'", "", "unfinished hand", "the hand is not over: p1 is to act"),
         (", 'p1 f'", ", 'p1 cc'", "unfinished hand", "the hand is not over: expected a turn"),
         ("'p1 f'", "'p1 f', 'p2 f'", "contradiction", "comes where nobody is to act"),
-        ("us']", "us'", "no TOML", "it is not TOML"),
+        ("us']", "us'", "no TOML", "not valid TOML"),
     ],
 )
 def test_what_is_not_a_hand_is_refused_with_its_line(old: str, new: str, kind: str, said: str) -> None:

@@ -343,7 +343,7 @@ def test_a_probe_that_cannot_have_played_these_games_is_refused() -> None:
 def test_games_without_an_opponent_or_without_views_are_refused() -> None:
     with pytest.raises(UnsupportedProblemError, match="two"):
         Observations(load_game("kuhn:players=3"), 0, [])
-    with pytest.raises(UnsupportedProblemError, match="does not say what players observe"):
+    with pytest.raises(UnsupportedProblemError, match="does not define what players observe"):
         Observations(load_game("coin"), 0, [])
     with pytest.raises(InvalidGameError, match="game is 'kuhn', expected a Game"):
         Observations("kuhn", 0, [])  # type: ignore[arg-type]

@@ -161,7 +161,7 @@ def test_wrong_strategies_are_refused_in_one_line() -> None:
 @pytest.mark.parametrize("times", [[9], [-1], [0.5], [True], [], "01", 3.0, range(60), [0] * 41])
 def test_times_that_are_none_of_the_game_are_refused(times: Any) -> None:
     game = load_game("transit:width=2")
-    with pytest.raises(UnsupportedProblemError, match="times h"):
+    with pytest.raises(UnsupportedProblemError, match="times "):
         draw_occupancy(game, Strategy.uniform(game, 1), times=times)
 
 
@@ -191,7 +191,7 @@ def test_other_suffixes_and_places_are_refused(tmp_path: Path) -> None:
     with pytest.raises(GameFileError, match=r"suffix '\.png', expected \.gif"):
         animate_occupancy(game, patroller, tmp_path / "x.png")
     for suffix in (".gif", ".png"):
-        with pytest.raises(GameFileError, match="it cannot be written: no such file or directory"):
+        with pytest.raises(GameFileError, match="cannot be written: no such file or directory"):
             write_occupancy(game, patroller, tmp_path / "absent" / f"x{suffix}")
     assert not list(tmp_path.iterdir())
 
@@ -320,8 +320,8 @@ def test_strategies_are_exported_as_pictures(kind: str, capsys: pytest.CaptureFi
 
 BAD_INPUT = {
     "another game": (["export", "kuhn", "--strategy", "1.npz", "--out", "x.gif"], "kuhn has no grid"),
-    "another width": (["export", "transit", "--strategy", "1.npz", "--out", "x.gif"], "holds strategies of another"),
-    "another player": ([*GRID, "evader.npz", "--out", "x.gif"], "holds no strategy of player 1, but of [0]"),
+    "another width": (["export", "transit", "--strategy", "1.npz", "--out", "x.gif"], "contains strategies of another"),
+    "another player": ([*GRID, "evader.npz", "--out", "x.gif"], "has no strategy of player 1, only of [0]"),
     "another format": ([*GRID, "1.npz", "--out", "x.efg"], "drawn as svg, png, pdf, gif, and the format is efg"),
     "no strategy": (["export", "transit", "--out", "x.gif"], "gif shows strategies of transit over time; give one"),
     "player alone": (["export", "kuhn", "--player", "1", "--out", "x.svg"], "--player chooses whose strategy is drawn"),

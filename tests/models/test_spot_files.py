@@ -51,7 +51,7 @@ BOARDS = [
     ('"Td 9d 6x"', f"line 1: board 'Td 9d 6x' at character 7: '6x' {CARD}"),
     ('"Td|9d|6h"', f"line 1: board 'Td|9d|6h' at character 3: '|9' {CARD}"),
     ('["Td", "9d", "6h"]', "line 1: board is ['Td', '9d', '6h'], expected a text such as 'Td9d6h'"),
-    ("Td9d6h", "line 1, column 9: it is not TOML: Invalid value; put text in quotes"),
+    ("Td9d6h", "line 1, column 9: not valid TOML: Invalid value; put text in quotes"),
 ]
 #: The same for the range out of position, after ``line 5: ranges.oop: ``.
 RANGES = [
@@ -136,7 +136,7 @@ OTHERS = [
     ("pot = 200", "", "pot is missing, expected a whole number of chips"),
     ("pot = 200", "pots = 200", f"line 2: unknown key 'pots' (did you mean pot?); {KEYS}"),
     ("pot = 200", "pot = 1,000",
-     "line 2, column 8: it is not TOML: Expected newline or end of document after a statement"),
+     "line 2, column 8: not valid TOML: Expected newline or end of document after a statement"),
     ("stack = 900", "stack = -5", f"line 3: stack is -5, {CHIPS} 0 to 10,000,000"),
     ("stack = 900", "stack = [900, 800]",
      f"line 3: stack is [900, 800], {CHIPS} 0 to 10,000,000; the smaller of both stacks is the largest possible loss"),
@@ -205,7 +205,7 @@ OTHERS = [
     ("stack = 900", 'stack = 900\ndeck = "small"', "line 4: deck is 'small', expected one of full, short"),
     ("stack = 900", 'stack = 900\ndeck = "short"',
      "line 1: board 'Td9d6hQc2s': 2s is not in a short deck, expected ranks from 6 on"),
-    (FILE, "pot 200", "line 1, column 5: it is not TOML: Expected '=' after a key in a key/value pair"),
+    (FILE, "pot 200", "line 1, column 5: not valid TOML: Expected '=' after a key in a key/value pair"),
     (FILE, "", 'board is missing, expected a flop, turn or river, such as "Td9d6h"'),
     (FILE, 'game = "kuhn"', f"line 1: unknown key 'game'; {KEYS}"),
 ]  # fmt: skip
@@ -297,7 +297,7 @@ def test_locks_are_kept_and_not_ignored(tmp_path):
     ("content", "message"),
     [
         (b"\xef\xbb\xbfpot = 1\n", None),
-        (b"pot = 1\n# \xff", "line 2: it is not text in UTF-8"),
+        (b"pot = 1\n# \xff", "line 2: not UTF-8 text"),
         (b"a = '", "at its end"),
         (b"a" * 2**21, "expected at most 1,048,576"),
     ],

@@ -107,7 +107,7 @@ def test_the_refusal_names_histories_estimate_budget_and_a_way_out(monkeypatch: 
         _ = load_game("goofspiel:cards=8").sequence_form
     assert str(error.value) == (
         "goofspiel:cards=8: the game has 3,040,424,649 histories: its sequence form would take about 109 GB, but the "
-        "budget is 2 GB; choose smaller parameters, or allow more memory by TREEPLEX_MEMORY or --memory"
+        "budget is 2 GB; choose smaller parameters, or allow more memory with TREEPLEX_MEMORY or --memory"
     )
     assert isinstance(error.value, MemoryError)
 

@@ -36,7 +36,7 @@ def test_hands_that_share_no_card_are_compared():
             None,
             "the hands of player 1 contain a hand three times, or a hand with the same card twice",
         ),
-        (([[0, 1]], [[2, 3]]), ([1, 2], [1]), r"2 and 1 strengths, expected \(1, 1\)"),
+        (([[0, 1]], [[2, 3]]), ([1, 2], [1]), r"strengths have 2 and 1 entries, expected \(1, 1\)"),
     ],
 )
 def test_hands_are_checked(cards, strengths, message):

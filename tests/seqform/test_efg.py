@@ -409,7 +409,7 @@ def test_numbers_that_are_too_long_are_not_written():
     for value in (Fraction(1, 10**MAX_DIGITS * 1000), Decimal("1e-999999999"), Decimal(f"0.{'1' * 700}")):
         graph = nx.DiGraph()
         graph.add_node(0, payoffs=(value,))
-        with pytest.raises(InvalidGameError, match=r"has more than 600 digits: it cannot be written to an \.efg file"):
+        with pytest.raises(InvalidGameError, match=r"has more than 600 digits, which an \.efg file does not support"):
             format_efg(GameTree(graph))
     graph.nodes[0]["payoffs"] = (Decimal("0e-999999999"),)
     assert 't "" 1 "" { 0 }' in format_efg(GameTree(graph))
@@ -461,14 +461,14 @@ PAIR = HEAD + 'p "" 1 1 "i" { "l" "r" } 0\n'
 TOSS = HEAD + 'c "" 1 "e" { "x" 1/2 "y" 1/2 } 1 "o" { 1 2 }\n'
 TWICE = TOSS + 'p "" 2 5 "i" { "l" "r" } 0 t "" 0 t "" 0\n'
 REFUSED = {
-    "nothing": ("", 1, 1, "expected EFG, the first word of an .efg file, received the end of the file"),
+    "nothing": ("", 1, 1, "expected EFG at the beginning of an .efg file, received the end of the file"),
     "blanks": ("\n  \n", 3, 1, "received the end of the file"),
     "another format": ('NFG 1 R "t"', 1, 1, "received NFG"),
     "small letters": ("efg 2 R", 1, 1, "received efg"),
     "another version": ('EFG 3 R "t"', 1, 5, "expected 2, the version of the format, received 3"),
     "another kind": ('EFG 2 X "t"', 1, 7, "expected R or D after the version, received X"),
     "no title": ("EFG 2 R { }", 1, 9, "expected the game's title in quotes, received {"),
-    "open title": ('EFG 2 R "t { }', 1, 9, "received a text without a closing quote"),
+    "open title": ('EFG 2 R "t { }', 1, 9, "received a string with no closing quote"),
     "no players": ('EFG 2 R "t"\n t "" 0', 2, 2, "expected { and the players' names, received t"),
     "empty players": ('EFG 2 R "t" { }', 1, 15, "expected a player's name in quotes, received }"),
     "commas between players": ('EFG 2 R "t" { "a", "b" }', 1, 18, "a player's name in quotes, or }, received ,"),
@@ -500,12 +500,12 @@ REFUSED = {
     "half an exponent": (HEAD + 't "" 1EFG', 2, 6, "(an integer of at most ten digits), received 1EFG"),
     "many digits": (HEAD + f't "" 1 "o" {{ {"7" * 100_000} 2 }}', 2, 14, "has more than 600 digits"),
     "open braces": (HEAD + 't "" 1 "o" { 1, 2', 2, 18, "expected a payoff, or }, received the end of the file"),
-    "open text": (HEAD + 't "" 1 "o', 2, 8, "label in quotes, received a text without a closing quote"),
+    "open text": (HEAD + 't "" 1 "o', 2, 8, "label in quotes, received a string with no closing quote"),
     "player too large": (HEAD + 'p "" 3 1 "i" { "l" } 0', 2, 6, "expected a player from 1 to 2, received 3"),
     "player zero": (HEAD + 'p "" 0 1 "i" { "l" } 0', 2, 6, "expected a player from 1 to 2, received 0"),
     "no infoset": (HEAD + 'p "" 1 "i" { "l" } 0', 2, 8, "expected the infoset's number"),
     "unknown infoset": (HEAD + 'p "" 1 4 0', 2, 8, "infoset 4 of player 1 is not defined yet"),
-    "unknown chance infoset": (HEAD + 'c "" 4 0', 2, 6, "chance infoset 4 is not defined before"),
+    "unknown chance infoset": (HEAD + 'c "" 4 0', 2, 6, "chance infoset 4 is not defined yet"),
     "no actions": (HEAD + 'p "" 1 1 "i" { } 0', 2, 16, "expected an action's label in quotes, received }"),
     "word for a label": (
         HEAD + 'p "" 1 1 i { "l" } 0',
@@ -513,7 +513,7 @@ REFUSED = {
         10,
         "the infoset's label in quotes, its actions in braces, or the outcome's",
     ),
-    "label without actions": (HEAD + 'p "" 1 1 "i" 0', 2, 8, "infoset 1 of player 1 is not defined before"),
+    "label without actions": (HEAD + 'p "" 1 1 "i" 0', 2, 8, "infoset 1 of player 1 is not defined yet"),
     "commas between actions": (
         HEAD + 'p "" 1 1 "i" { "l", "r" } 0',
         2,
@@ -526,7 +526,7 @@ REFUSED = {
         HEAD + 'c "" 1 "" { "7" 3/2 "8" -1/2 } 0',
         2,
         25,
-        "probability -1/2, expected one from 0 to 1",
+        "probability -1/2, expected a number from 0 to 1",
     ),
     "sum of probabilities": (
         HEAD + 'c "" 1 "" { "x" 1/2 "y" 1/3 } 0',
@@ -539,7 +539,7 @@ REFUSED = {
         PAIR + 'p "" 2 1 "" { "q" } 0\nt "" 0',
         4,
         7,
-        "that 'r' of the node in line 2 leads to",
+        "expected the node after 'r' at the node in line 2",
     ),
     "one node too many": (
         PAIR + 't "" 0 t "" 0\nt "" 0',
@@ -616,7 +616,7 @@ def test_a_player_who_forgets_is_refused():
 
 @pytest.mark.parametrize("value", [None, b"EFG", 3, io.StringIO(POKER)])
 def test_what_is_no_text_is_refused(value):
-    with pytest.raises(GameFileError, match=r"is not the text of an \.efg file"):
+    with pytest.raises(GameFileError, match=r"is not the content of an \.efg file"):
         parse_efg(value)
     with pytest.raises(InvalidGameError, match=r"game is .*, expected a Game or a GameTree"):
         format_efg(value)

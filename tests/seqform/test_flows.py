@@ -218,9 +218,9 @@ def test_it_does_not_matter_how_a_payoff_is_divided_between_factors(method):
     ("left", "right", "message"),
     [
         (np.ones((3, 2)), np.ones((3, 3)), r"the factors have shapes \(3, 2\) and \(3, 3\)"),
-        (np.full((3, 1), np.inf), np.ones((1, 3)), "the left factor holds a number that is not finite"),
+        (np.full((3, 1), np.inf), np.ones((1, 3)), "the left factor contains a number that is not finite"),
         (np.ones((3, 1)), "right", "the right factor is not a matrix of numbers"),
-        (np.full((3, 1), 1e200), np.full((1, 3), 1e200), "their product may hold a number that is not"),
+        (np.full((3, 1), 1e200), np.full((1, 3), 1e200), "their product may contain a number that is not"),
     ],
 )
 def test_what_are_no_factors_are_refused(left, right, message):

@@ -104,7 +104,7 @@ PATH = "history heads/go"
 
 MALFORMED = {
     "cycle through the root": (with_edge("heads go", "root"), "node 'root' lies on a cycle"),
-    "cycle below the root": (with_edge("heads go", "heads"), "node 'heads' lies on a cycle: a tree has none"),
+    "cycle below the root": (with_edge("heads go", "heads"), "node 'heads' lies on a cycle: a tree has no cycle"),
     "cycle beside the tree": (loose_cycle, "lies on a cycle that the root 'root' does not reach"),
     "self-loop": (with_edge("heads yes", "heads yes"), "node 'heads yes' lies on a cycle"),
     "two parents": (with_edge("heads", "tails go"), "node 'tails go' has 2 parents ('tails', 'heads')"),
@@ -178,12 +178,18 @@ MALFORMED = {
         probabilities(0.5, 0.5 + 2e-9),
         "the root has chance probabilities that sum to 1.000000002",
     ),
-    "negative probability": (probabilities(-0.5, 1.5), "the root gives outcome 'heads' probability -0.5, expected one"),
-    "probability above 1": (probabilities(0.5, 1.5), "the root gives outcome 'tails' probability 1.5, expected one"),
+    "negative probability": (
+        probabilities(-0.5, 1.5),
+        "the root gives outcome 'heads' probability -0.5, expected a number",
+    ),
+    "probability above 1": (
+        probabilities(0.5, 1.5),
+        "the root gives outcome 'tails' probability 1.5, expected a number",
+    ),
     "probability NaN": (probabilities(float("nan"), 1.0), "the root gives outcome 'heads' probability nan, expected"),
     "probability as text": (
         probabilities("1/2", 0.5),
-        "the root (node 'root') gives outcome 'heads' probability '1/2', expected one from 0 to 1",
+        "the root (node 'root') gives outcome 'heads' probability '1/2', expected a number from 0 to 1",
     ),
     "probability None": (probabilities(None, 1), "the root (node 'root') gives outcome 'heads' probability None"),
     "payoff NaN": (
@@ -549,7 +555,10 @@ def test_the_users_graph_is_not_changed():
         ([("l", 0.5), ("r", "0.6")], "the root "),
         ([("l", 0.5), ("r", 10**400)], "expected numbers"),
         ([("l", 0.5), ("r", 0.25)], "the root has chance probabilities that sum to 0.75, expected 1"),
-        ([("l", float("inf")), ("r", 0.25)], "the root gives outcome 'l' probability inf, expected one from 0 to 1"),
+        (
+            [("l", float("inf")), ("r", 0.25)],
+            "the root gives outcome 'l' probability inf, expected a number from 0 to 1",
+        ),
     ],
 )
 def test_malformed_chance_is_refused_by_name(outcomes, message):

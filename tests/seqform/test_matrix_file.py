@@ -140,12 +140,12 @@ def test_games_of_three_players_have_no_matrices(tmp_path: Path) -> None:
 def test_labels_that_no_file_takes_are_refused(tmp_path: Path) -> None:
     treeplexes = [Treeplex([0], [1], [object()], [("a",)]), Treeplex([0], [1])]
     form = SequenceForm(treeplexes, payoff_matrices=[np.eye(2), -np.eye(2)])
-    with pytest.raises(InvalidGameError, match="a file can hold text, numbers"):
+    with pytest.raises(InvalidGameError, match="a file can contain strings, numbers"):
         write_matrices(form, tmp_path / "odd.npz")
 
 
 def test_files_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(GameFileError, match="it cannot be written: no such file or directory"):
+    with pytest.raises(GameFileError, match="cannot be written: no such file or directory"):
         write_matrices(load_game("kuhn"), tmp_path / "absent" / "kuhn.npz")
 
 
@@ -169,9 +169,9 @@ WRONG = {
     "no E": ({"E_data": None}, "the array E_data is missing"),
     "no e": ({"e": None}, "the array e is missing"),
     "no A": ({"A_data": None}, "the array A_data is missing"),
-    "text": ({"A_data": np.array(["one"])}, "the array A_data is of type <U3, expected numbers"),
+    "text": ({"A_data": np.array(["one"])}, "the array A_data has type <U3, expected numbers"),
     "complex": ({"A_data": np.array([1j] * 4)}, "type complex128, which are not numeric"),
-    "floats as indices": ({"A_indices": np.zeros(4)}, "the array A_indices is of type float64"),
+    "floats as indices": ({"A_indices": np.zeros(4)}, "the array A_indices has type float64"),
     "index too large": ({"A_indices": np.array([1, 2, 1, 3])}, "is not a matrix of numbers: ind"),
     "negative index": ({"A_indices": np.array([1, 2, 1, -1])}, "is not a matrix of numbers: ind"),
     "huge index": ({"A_indices": np.array([1, 2, 1, 2**62])}, "is not a matrix of numbers: ind"),
@@ -184,15 +184,18 @@ WRONG = {
     "wide E": ({"E_shape": np.array([2, 2**40])}, "E is not the constraint matrix of a treeplex"),
     "negative shape": ({"A_shape": np.array([-3, 3])}, "A is not a matrix in compressed rows"),
     "long shape": ({"A_shape": np.array([3, 3, 3])}, "A is not a matrix in compressed rows"),
-    "not finite": ({"A_data": np.array([1, -1, np.nan, 1])}, "holds a number that is not finite"),
+    "not finite": ({"A_data": np.array([1, -1, np.nan, 1])}, "contains a number that is not finite"),
     "infinite E": ({"E_data": np.array([1, -np.inf, 1, 1])}, "row 1 of E does not belong to an infoset"),
     "wrong e": ({"e": np.array([1.0])}, "e has shape (1,), expected (2,)"),
     "metadata": ({"metadata": np.array("{")}, "its metadata cannot be read: line 1, column 2: not JSON"),
-    "metadata of numbers": ({"metadata": np.arange(3)}, "its metadata is not text"),
+    "metadata of numbers": ({"metadata": np.arange(3)}, "its metadata is not a string"),
     "format": ({"metadata": np.array('{"format": "numpy"}')}, "the file has format 'numpy' version None, expected"),
-    "infosets": ({"metadata": labels({"infosets": ["a", "b"], "actions": [["H", "T"]]})}, "its labels do not fit"),
+    "infosets": ({"metadata": labels({"infosets": ["a", "b"], "actions": [["H", "T"]]})}, "its labels do not match"),
     "actions": ({"metadata": labels({"infosets": ["a"], "actions": ["HT"]})}, "'actions' are not an array of arrays"),
-    "no actions": ({"metadata": labels({"infosets": ["a"]})}, "its labels do not fit its matrices: 1 infoset labels"),
+    "no actions": (
+        {"metadata": labels({"infosets": ["a"]})},
+        "its labels do not match its matrices: 1 infoset labels",
+    ),
     "odd labels": ({"metadata": labels({"infosets": [{}], "actions": []})}, "{} is not a label"),
     "labels": ({"metadata": labels(3)}, "a player's labels are 3, expected an object"),
 }
@@ -250,7 +253,7 @@ TRAPS = {
     "records": (archive_of({"E.npy": header("(1,)", "V8") + bytes(8)}), "not numeric or do not match the data"),
     "bzip2": (archive_of({"E.npy": header("()") + bytes(8)}, zipfile.ZIP_BZIP2), "not compressed by deflate"),
     "two names": (archive_of({"E.npy": header("()") + bytes(8), "E": b""}), "E occurs twice"),
-    "strategies": (archive_of({"behaviour_0.npy": header("()") + bytes(8)}), "it holds strategies"),
+    "strategies": (archive_of({"behaviour_0.npy": header("()") + bytes(8)}), "it contains strategies"),
 }
 
 
@@ -270,7 +273,7 @@ def test_what_is_no_archive_of_matrices_is_refused(
 
 def test_strategies_are_no_game(tmp_path: Path) -> None:
     Strategy.uniform(load_game("kuhn"), 0).save(tmp_path / "mine.npz")
-    with pytest.raises(GameFileError, match=r"mine\.npz: it holds strategies, not the matrices of a game"):
+    with pytest.raises(GameFileError, match=r"mine\.npz: it contains strategies, not the matrices of a game"):
         load_game(str(tmp_path / "mine.npz"))
 
 

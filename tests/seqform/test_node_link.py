@@ -271,7 +271,7 @@ def test_labels_nested_too_deeply_are_refused(name: str) -> None:
     label: Any = "x"
     for _ in range(101):
         label = (label,)
-    with pytest.raises(InvalidGameError, match="nested more than 100 deep"):
+    with pytest.raises(InvalidGameError, match="nested more than 100 levels deep"):
         FORMATS[name][0](one_decision(label))
 
 
@@ -372,11 +372,11 @@ BAD_JSON = {
     "same node": ('{"nodes": [{"id": [1]}, {"id": [1]}], "edges": []}', "nodes[1]: there are two nodes (1,)"),
     "edge": (f'{{{NODES}, "edges": [{{"source": 0}}]}}', "edges[0] is {'source': 0}"),
     "edge to nowhere": (f'{{{NODES}, "edges": [{EDGE.replace("1", "2")}]}}', "edges[0]: there is no node 2"),
-    "null": ('{"nodes": [{"id": null}], "edges": []}', "nodes[0]: the name of a node is null"),
+    "null": ('{"nodes": [{"id": null}], "edges": []}', "nodes[0]: the id of a node is null"),
     "same edge": (f'{{{NODES}, "edges": [{EDGE}, {EDGE}]}}', "edges[1]: there are two edges from 0 to 1"),
     "key twice": ('{"nodes": [{"id": 1, "id": 2}], "edges": []}', "an object has the key 'id' twice"),
-    "NaN": ('{"nodes": [NaN], "edges": []}', "NaN is not a number"),
-    "infinity": ('{"nodes": [{"id": 0, "payoffs": [-Infinity]}], "edges": []}', "-Infinity is not a number"),
+    "NaN": ('{"nodes": [NaN], "edges": []}', "NaN is not allowed"),
+    "infinity": ('{"nodes": [{"id": 0, "payoffs": [-Infinity]}], "edges": []}', "-Infinity is not allowed"),
     "too large": ('{"nodes": [{"id": 0, "payoffs": [1e999]}], "edges": []}', "'1e999' is too large for a float"),
     "no number": ('{"nodes": [{"id": 0, "payoffs": [true]}], "edges": []}', "nodes[0], payoffs: True is not a number"),
     "no payoffs": ('{"nodes": [{"id": 0, "payoffs": 1}], "edges": []}', "payoffs are 1, expected an array"),
@@ -387,7 +387,7 @@ BAD_JSON = {
     "long": ('{"nodes": [' + "9" * 5000 + '], "edges": []}', "an integer has too many digits"),
     "long fraction": ('{"nodes": [{"id": 0, "payoffs": ["1/' + "9" * 5000 + '"]}], "edges": []}', "too many digits"),
     "deep": ("[" * 100_000, "nested too deeply"),
-    "deep label": ('{"nodes": [{"id": ' + "[" * 200 + "]" * 200 + '}], "edges": []}', "nested more than 100 deep"),
+    "deep label": ('{"nodes": [{"id": ' + "[" * 200 + "]" * 200 + '}], "edges": []}', "more than 100 levels deep"),
     "bytes": (b'{"nodes": \xff', "not UTF-8: byte 10 is 0xff"),
     "UTF-16": ("{}".encode("utf-16"), "not UTF-8"),
 }  # fmt: skip
@@ -424,15 +424,15 @@ BAD_GRAPHML = {
     "billion laughs": (LAUGHS, "a document type (<!DOCTYPE …>) is not allowed"),
     "external entity": (EXTERNAL, "a document type (<!DOCTYPE …>) is not allowed"),
     "undefined entity": ("<graphml>&lol;</graphml>", "undefined entity"),
-    "undirected": ('<graphml><graph edgedefault="undirected"/></graphml>', "edges are 'undirected', expected"),
-    "two graphs": ("<graphml><graph/><graph/></graphml>", "a second <graph>"),
+    "undirected": ('<graphml><graph edgedefault="undirected"/></graphml>', "edgedefault is 'undirected', expected"),
+    "two graphs": ("<graphml><graph/><graph/></graphml>", "found a second <graph>"),
     "nested graph": (graphml('<node id="1"><graph/></node>'), "line 6, column 14: <graph> within <node>"),
     "hyperedge": (graphml("<hyperedge/>"), "<hyperedge> within <graph> is not part of a game tree"),
     "port": (graphml('<node id="1"><port name="p"/></node>'), "<port> within <node>"),
     "misplaced": (graphml('<node id="1"><edge source="1" target="1"/></node>'), "column 14: <edge> within <node> is"),
     "node in a group": (graphml('<group><node id="1"/></group>'), "<node> within <group> is not allowed there"),
     "graph alone": ("<graph/>", "not GraphML: the outermost element is <graph>, expected <graphml>"),
-    "markup": (graphml('<node id="1"><data key="infoset">K<b>_</b></data></node>'), "<b> within <data> is out of"),
+    "markup": (graphml('<node id="1"><data key="infoset">K<b>_</b></data></node>'), "<b> within <data> is not allowed"),
     "no id": (graphml("<node/>"), "line 6, column 1: <node> without the attribute 'id'"),
     "no target": (graphml('<edge source="1"/>'), "<edge> without the attribute 'target'"),
     "undirected edge": (graphml('<edge source="1" target="2" directed="false"/>'), "<edge> is not directed"),
@@ -448,7 +448,7 @@ BAD_GRAPHML = {
     "type": (graphml("", '<key id="x" attr.name="x" attr.type="list"/>'), "has type 'list', expected one of boolean"),
     "same key": (graphml("", '<key id="player" attr.name="x"/>'), "two <key> elements have the id 'player'"),
     "encoding": (b'<?xml version="1.0" encoding="nonsense"?><graphml/>', "not XML: unknown encoding"),
-    "deep": ("<graphml>" + "<a>" * 300, "elements are nested more than 200 deep"),
+    "deep": ("<graphml>" + "<a>" * 300, "elements are nested more than 200 levels deep"),
     "deep JSON": (graphml(f'<node id="json:{"[" * 100_000}"/>'), "nested too deeply"),
 }  # fmt: skip
 

@@ -436,13 +436,13 @@ def test_a_policy_of_another_game_is_refused(capfd):
         profile_from_policy(game, policies.TabularPolicy(pyspiel.load_game("leduc_poker")))
     with pytest.raises(InvalidStrategyError, match="infoset"):
         profile_from_policy(game, pyspiel.TabularPolicy({"0": [(0, 1.0)]}))
-    with pytest.raises(InvalidStrategyError, match="3 is not a policy of OpenSpiel"):
+    with pytest.raises(InvalidStrategyError, match="3 is not an OpenSpiel policy"):
         profile_from_policy(game, 3)
     alone = policies.TabularPolicy(pyspiel.load_game("kuhn_poker"), players=[0])
     assert strategy_from_policy(game, alone, 0).player == 0
     with pytest.raises(InvalidStrategyError, match="of player 1"):
         strategy_from_policy(game, alone, 1)
-    with pytest.raises(InvalidStrategyError, match="player is 2, expected one"):
+    with pytest.raises(InvalidStrategyError, match="player is 2, expected a number"):
         strategy_from_policy(game, alone, 2)
     assert capfd.readouterr().err == ""
 
@@ -457,7 +457,7 @@ def test_a_profile_of_another_game_is_refused():
         (Profile.uniform(kuhn), openspiel_game("kuhn_poker(players=3)")),
         (Profile.uniform(openspiel_game("kuhn_poker(players=3)")), kuhn),
     ]:
-        with pytest.raises(InvalidStrategyError, match="the profile belongs to another game than OpenSpiel's"):
+        with pytest.raises(InvalidStrategyError, match="the profile does not belong to OpenSpiel's"):
             policy_from_strategies(profile, game)
     with pytest.raises(InvalidGameError, match="is not from OpenSpiel"):
         profile_from_policy(own, policies.UniformRandomPolicy(kuhn.rules.game))
@@ -469,7 +469,7 @@ def test_a_profile_of_another_game_is_refused():
 
 def test_a_game_without_information_states_has_no_tabular_policy_but_takes_policies():
     game = openspiel_game(BREAKTHROUGH)
-    with pytest.raises(InvalidGameError, match=r"stores policies by information state string, and .* has none"):
+    with pytest.raises(InvalidGameError, match=r"stores policies by information state string, but .* has none"):
         policy_from_strategies(Profile.uniform(game))
     profile = profile_from_policy(game, policies.FirstActionPolicy(game.rules.game))
     assert all(set(strategy.behaviour.tolist()) == {0.0, 1.0} for strategy in profile)
@@ -548,7 +548,7 @@ def test_walking_in_any_order_gives_the_same_labels():
         ("python_kuhn", UnknownGameError, r"did you mean python_kuhn_poker\?"),
         ("misere(game=kuhn_pokre())", UnknownGameError, "unknown game 'kuhn_pokre'"),
         ("kuhn_poker(player=3)", UnknownGameError, r"kuhn_poker has no parameter 'player' \(did you mean players\?\)"),
-        ("matrix_rps(players=3)", UnknownGameError, "matrix_rps has no parameter 'players'; it takes none"),
+        ("matrix_rps(players=3)", UnknownGameError, "matrix_rps has no parameter 'players'; it takes no parameters"),
         ("misere(game=kuhn_poker(cards=4))", UnknownGameError, "kuhn_poker has no parameter 'cards'"),
         ("kuhn_poker(players=3", InvalidGameError, "no closing bracket"),
         ("kuhn_poker(players=3)!", InvalidGameError, "no closing bracket"),
@@ -591,7 +591,7 @@ def test_what_cannot_be_loaded_is_refused_in_one_line_and_nothing_is_printed(tex
 
 def test_what_is_no_game_is_refused():
     for wrong in (3, None, "kuhn_poker", load_game("kuhn"), pyspiel.load_game("kuhn_poker").new_initial_state()):
-        with pytest.raises(InvalidGameError, match="is not a game of OpenSpiel"):
+        with pytest.raises(InvalidGameError, match="is not an OpenSpiel game"):
             game_from_openspiel(wrong)
 
 

@@ -114,9 +114,9 @@ class Silent:
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        (Draw(), "needs private information that is dealt at the root alone, and at history .* it changes to"),
+        (Draw(), "needs private information that is dealt only at the root, but at history .* it changes to"),
         (Silent(), "Silent has no private_information"),
-        (load_game("kuhn:players=3").rules, "needs two players, and the game has 3"),
+        (load_game("kuhn:players=3").rules, "needs two players, but the game has 3"),
     ],
     ids=["draw", "silent", "three players"],
 )
@@ -133,7 +133,7 @@ def test_games_that_say_that_they_are_too_large_are_not_walked():
 @pytest.mark.parametrize(
     ("players", "parents", "message"),
     [
-        ([0, -2, -2], [-1, 0], "a public tree of 3 players, 2 parents"),
+        ([0, -2, -2], [-1, 0], "a public tree has 3 players, 2 parents"),
         ([0, -2, -2], [-1, 0, 2], "parents before their children"),
         ([0, -2, -2], [-1, 0, 1], "no nodes after its leaves"),
     ],

@@ -467,9 +467,13 @@ def test_a_game_given_as_matrices_is_refused():
 
 def test_a_sequence_form_with_other_infosets_is_refused():
     pennies = SequenceForm.from_payoff_matrix([[1, -1], [-1, 1]])
-    with pytest.raises(UnsupportedProblemError, match="has other infosets"):
+    with pytest.raises(
+        UnsupportedProblemError, match="the infosets of the given sequence form and of the rules differ"
+    ):
         _ = Game("odd", rules=Kuhn(), sequence_form=pennies).public_tree
-    with pytest.raises(UnsupportedProblemError, match="has other infosets"):
+    with pytest.raises(
+        UnsupportedProblemError, match="the infosets of the given sequence form and of the rules differ"
+    ):
         public_tree_from_infosets(Kuhn(), pennies)
 
 
@@ -586,7 +590,7 @@ def test_ancestors_are_roots_of_subgames():
 def test_questions_out_of_range_are_refused():
     public = load_game("kuhn").public_tree
     for player in (2, -1, True, "0", None):
-        with pytest.raises(InvalidGameError, match="expected one from 0 to 1"):
+        with pytest.raises(InvalidGameError, match="expected a number from 0 to 1"):
             public.infoset_levels(player)
     for level in (-1, True, 0.5, "1"):
         with pytest.raises(InvalidGameError, match="expected a whole number of at least 0"):

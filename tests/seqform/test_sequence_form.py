@@ -249,7 +249,7 @@ def test_fractions_survive(probabilities, payoffs, value):
 
 def test_floats_alone_hold_no_fractions():
     for form in (load_game("kuhn").sequence_form, SequenceForm.from_payoff_matrix([[1]])):
-        with pytest.raises(InvalidGameError, match="holds only floats: build it with exact=True"):
+        with pytest.raises(InvalidGameError, match="contains only floats: build it with exact=True"):
             form.exact_payoffs()
 
 
@@ -370,8 +370,8 @@ def test_what_is_no_treeplex_is_refused(E, e, message):
     [
         (np.zeros((3, 2)), None, r"payoff matrix of player 0 has shape \(3, 2\), expected \(3, 3\)"),
         (np.zeros((3, 3)), np.zeros((2, 3)), r"payoff matrix of player 1 has shape \(2, 3\), expected \(3, 3\)"),
-        (np.full((3, 3), np.nan), None, "payoff matrix of player 0 holds a number that is not finite"),
-        (np.zeros((3, 3)), np.full((3, 3), np.inf), "payoff matrix of player 1 holds a number that is not finite"),
+        (np.full((3, 3), np.nan), None, "payoff matrix of player 0 contains a number that is not finite"),
+        (np.zeros((3, 3)), np.full((3, 3), np.inf), "payoff matrix of player 1 contains a number that is not finite"),
         (np.zeros(3), None, r"A has shape \(3,\): expected a matrix"),
         (np.zeros((3, 3)), [["x"] * 3] * 3, "B is not a matrix of numbers"),
     ],
@@ -408,7 +408,7 @@ def test_a_bimatrix_game():
         ([[1, 2]], [[1], [2]], None, r"shapes \(1, 2\) and \(2, 1\)"),
         ([[1, 2], [3]], None, None, "not a matrix of numbers"),
         ([["a"]], None, None, "not a matrix of numbers"),
-        ([[1, np.nan]], None, None, "player 0 holds a number that is not finite"),
+        ([[1, np.nan]], None, None, "player 0 contains a number that is not finite"),
         ([[1, 2]], None, (["a"], ["b"]), "infoset 'column' has 1 action labels for 2 actions"),
         ([[1, 2]], None, (["a"], ["b", "b"]), "infoset 'column' has the same action label twice"),
     ],
@@ -427,7 +427,7 @@ def test_a_payoff_matrix_needs_two_players():
     form = load_game("kuhn:players=3").sequence_form
     assert form.num_players == 3
     assert form.is_zero_sum
-    with pytest.raises(UnsupportedProblemError, match="needs two players, and this game has 3"):
+    with pytest.raises(UnsupportedProblemError, match="needs two players, but this game has 3"):
         _ = form.A
 
 
@@ -436,9 +436,9 @@ def test_a_payoff_matrix_needs_two_players():
     [
         (([0, 1], [2]), "num_actions has 1 entries, parents has 2"),
         (([0], [0]), "infoset 0 has 0 actions"),
-        (([1], [2]), "infoset 0 has parent sequence 1: it must lie between 0 and 0"),
-        (([0, -1], [2, 2]), "infoset 1 has parent sequence -1: it must lie between 0 and 2"),
-        (([0, 3], [2, 2]), "infoset 1 has parent sequence 3: it must lie between 0 and 2"),
+        (([1], [2]), "infoset 0 has parent sequence 1, expected a number from 0 to 0"),
+        (([0, -1], [2, 2]), "infoset 1 has parent sequence -1, expected a number from 0 to 2"),
+        (([0, 3], [2, 2]), "infoset 1 has parent sequence 3, expected a number from 0 to 2"),
         (([[0]], [[2]]), r"parents has shape \(1, 1\): expected a vector"),
         (([0], [2], ["a", "b"]), "2 infoset labels and 1 rows of action labels for 1 infosets"),
         (([0], [2], ["a"], [("x",)]), "infoset 'a' has 1 action labels for 2 actions"),
@@ -471,7 +471,7 @@ def test_a_players_plan_is_always_the_same_variable():
     assert game.plan(1).shape == (13,)
     assert game.plan(1).is_nonneg()
     for player in (2, -1, "0"):
-        with pytest.raises(InvalidGameError, match=r"player is .*, expected one from 0 to 1"):
+        with pytest.raises(InvalidGameError, match=r"player is .*, expected a number from 0 to 1"):
             game.plan(player)
 
 
@@ -727,7 +727,7 @@ def test_sequences_that_a_player_does_not_have_are_refused(players, sequence):
     assert SequenceForm(treeplexes, leaf_table(sequences, payoffs=np.zeros((2, players)))).num_leaves == 2
     sequences[1, -1] = sequence
     with pytest.raises(
-        InvalidGameError, match=f"leaf 1 has sequence {sequence} of player {players - 1}, expected one from 0 to 2"
+        InvalidGameError, match=f"leaf 1 has sequence {sequence} of player {players - 1}, expected a number from 0 to 2"
     ):
         SequenceForm(treeplexes, leaf_table(sequences, payoffs=np.zeros((2, players))))
     with pytest.raises(InvalidGameError, match=f"leaf table has {players} players, but there are 1 treeplexes"):
@@ -773,12 +773,12 @@ ZEROS = np.zeros((3, 3))
         (lambda: Game("g", tree=3), "the tree of game 'g' is 3"),
         (lambda: Game.from_sequence_form(3), "the sequence form of game 'matrices' is 3"),
         (lambda: sequence_form_of("kuhn"), "game is 'kuhn', expected a Game"),
-        (lambda: SequenceForm.from_payoff_matrix([[1]]).payoff_matrix(2), "player is 2, expected one"),
-        (lambda: SequenceForm.from_payoff_matrix([[1]]).payoff_matrix(-1), "player is -1, expected one"),
-        (lambda: SequenceForm.from_payoff_matrix([[1]]).gradient(True, []), "player is True, expected one"),
-        (lambda: load_game("kuhn").exact_sequence_form.exact_payoffs("0"), "player is '0', expected one"),
-        (lambda: load_game("kuhn").plan(True), "player is True, expected one"),
-        (lambda: load_game("kuhn").plan(1.0), "player is 1.0, expected one"),
+        (lambda: SequenceForm.from_payoff_matrix([[1]]).payoff_matrix(2), "player is 2, expected a number"),
+        (lambda: SequenceForm.from_payoff_matrix([[1]]).payoff_matrix(-1), "player is -1, expected a number"),
+        (lambda: SequenceForm.from_payoff_matrix([[1]]).gradient(True, []), "player is True, expected a number"),
+        (lambda: load_game("kuhn").exact_sequence_form.exact_payoffs("0"), "player is '0', expected a number"),
+        (lambda: load_game("kuhn").plan(True), "player is True, expected a number"),
+        (lambda: load_game("kuhn").plan(1.0), "player is 1.0, expected a number"),
     ],
 )
 def test_what_makes_no_game_is_refused(make, message):
@@ -896,7 +896,7 @@ class Plain:
 def test_labels_shown_by_their_address_have_no_fingerprint(label):
     form = SequenceForm([Treeplex([0], [2], [label]), Treeplex([0], [2])], payoff_matrices=[ZEROS, ZEROS])
     assert Profile.uniform(form)[0][label] == {0: 0.5, 1: 0.5}
-    with pytest.raises(InvalidGameError, match="is printed with its address, which differs in every process") as caught:
+    with pytest.raises(InvalidGameError, match="contains a memory address, which differs in every process") as caught:
         _ = form.fingerprint
     assert "\n" not in str(caught.value)
 
@@ -919,7 +919,7 @@ def test_labels_of_many_digits_have_a_fingerprint():
         (([True], [2]), "a vector of integers"),
         (([0, [1]], [2]), "expected a vector of integers"),
         (([0], None), r"num_actions has shape \(\)"),
-        (([0, 0], [2**31 - 1] * 2), "num_actions sum to 4294967294, expected at most"),
+        (([0, 0], [2**31 - 1] * 2), "num_actions sums to 4294967294, expected at most"),
         (([0], [2], [["a"]]), r"label \['a'\], expected a hashable label"),
         (([0], [2], ["a"], [(1, [2])]), r"label \[2\], expected a hashable label"),
         (([0], [2], 3), "infoset_labels are 3"),

@@ -202,7 +202,7 @@ def test_players_that_are_not_there(kuhn, player, tmp_path):
         lambda: Strategy.from_dict(kuhn, player, {}),
         lambda: best_response(kuhn, profile, player),
     ):
-        with pytest.raises(InvalidStrategyError, match=r"player is .*, expected one from 0 to 1"):
+        with pytest.raises(InvalidStrategyError, match=r"player is .*, expected a number from 0 to 1"):
             make()
 
 
@@ -212,8 +212,8 @@ def test_players_that_are_not_there(kuhn, player, tmp_path):
         (np.full(12, 0.5), r"shape \(12,\), expected \(13,\)"),
         (np.full((13, 1), 0.5), r"shape \(13, 1\), expected \(13,\)"),
         (0.5, r"shape \(\), expected \(13,\)"),
-        ([0.5] * 5 + [np.nan] + [0.5] * 7, "holds a number that is not finite"),
-        ([0.5] * 5 + [np.inf] + [0.5] * 7, "holds a number that is not finite"),
+        ([0.5] * 5 + [np.nan] + [0.5] * 7, "contains a number that is not finite"),
+        ([0.5] * 5 + [np.inf] + [0.5] * 7, "contains a number that is not finite"),
         (["half"] * 13, "is not an array of numbers"),
         ([[1], [1, 2]], "is not an array of numbers"),
         (None, r"shape \(\), expected \(13,\)"),
@@ -260,7 +260,7 @@ def test_a_slightly_negative_plan_is_cut_off(kuhn):
         (np.zeros(13), "its largest residual of E x = e and x >= 0 is 1, expected at most 1e-06"),
         (np.full(13, 0.5), "its largest residual"),
         (-np.ones(13), "its largest residual"),
-        (np.full(13, np.nan), "holds a number that is not finite"),
+        (np.full(13, np.nan), "contains a number that is not finite"),
         (np.ones(12), r"shape \(12,\), expected \(13,\)"),
     ],
 )
@@ -342,7 +342,7 @@ def test_strategies_of_another_game_are_refused(kuhn, tmp_path):
         gain(kuhn, Strategy.uniform(kuhn, 0), strategy, 0.0)
     Profile.uniform(foreign).save(tmp_path / "foreign.npz")
     for load in (Profile.load, Strategy.load):
-        with pytest.raises(InvalidStrategyError, match="holds strategies of another game"):
+        with pytest.raises(InvalidStrategyError, match="contains strategies of another game"):
             load(tmp_path / "foreign.npz", kuhn)
 
 
@@ -458,7 +458,7 @@ def test_files_that_cannot_be_written(kuhn, tmp_path):
         assert "\n" not in str(caught.value)
     Profile.uniform(kuhn).save(tmp_path / "profile")
     for player in (True, 1.0, [0], "0"):
-        with pytest.raises(InvalidStrategyError, match="holds no strategy of player"):
+        with pytest.raises(InvalidStrategyError, match="has no strategy of player"):
             Strategy.load(tmp_path / "profile", kuhn, player)
 
 
@@ -498,12 +498,16 @@ UNIFORM = np.array([1.0] + [0.5] * 12)
         ({"players": None}, {}, "is not a strategy file, or is damaged"),
         ({"players": 0}, {}, "is not a strategy file, or is damaged"),
         ({"players": ["first"]}, {}, "is not a strategy file, or is damaged"),
-        ({"players": []}, {}, "holds no strategy"),
+        ({"players": []}, {}, "contains no strategy"),
         ({"players": [0, 1, 2]}, {}, "is not a strategy file, or is damaged: 'behaviour_2"),
-        ({"players": [0, 5]}, {"behaviour_5": UNIFORM}, "player is 5, expected one from 0 to 1"),
-        ({"players": [0]}, {}, "is not a complete profile: it holds no strategy of player 1"),
-        ({"fingerprint": "0" * 16}, {}, "holds strategies of another game (kuhn): its fingerprint is 0000000000000000"),
-        ({"fingerprint": None, "game": None}, {}, "holds strategies of another game"),
+        ({"players": [0, 5]}, {"behaviour_5": UNIFORM}, "player is 5, expected a number from 0 to 1"),
+        ({"players": [0]}, {}, "is not a complete profile: it contains no strategy of player 1"),
+        (
+            {"fingerprint": "0" * 16},
+            {},
+            "contains strategies of another game (kuhn): its fingerprint is 0000000000000000",
+        ),
+        ({"fingerprint": None, "game": None}, {}, "contains strategies of another game"),
         ({}, {"behaviour_1": UNIFORM[:-1]}, "shape (12,), expected (13,)"),
         ({}, {"behaviour_1": UNIFORM * np.nan}, "not finite"),
         ({}, {"behaviour_1": UNIFORM * 2}, "has probabilities [1.0, 1.0], expected non-negative numbers that sum to 1"),
@@ -525,9 +529,9 @@ def test_archives_of_something_else(kuhn, tmp_path, changes, arrays, message):
 
 def test_a_file_of_a_profile_needs_the_player_to_be_named(kuhn, tmp_path):
     Profile.uniform(kuhn).save(tmp_path / "profile.npz")
-    with pytest.raises(InvalidStrategyError, match=r"holds strategies of players \[0, 1\]: choose one"):
+    with pytest.raises(InvalidStrategyError, match=r"has strategies of players \[0, 1\]: choose one"):
         Strategy.load(tmp_path / "profile.npz", kuhn)
-    with pytest.raises(InvalidStrategyError, match=r"holds no strategy of player 2, only of \[0, 1\]"):
+    with pytest.raises(InvalidStrategyError, match=r"has no strategy of player 2, only of \[0, 1\]"):
         Strategy.load(tmp_path / "profile.npz", kuhn, player=2)
 
 

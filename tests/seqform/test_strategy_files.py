@@ -164,7 +164,7 @@ def test_profiles_of_pygambit_are_taken(kuhn):
     for given in (Dealt(profile), later):
         for mine, theirs in zip(profile, profile_from_gambit(kuhn, given), strict=True):
             np.testing.assert_array_equal(mine.behaviour, theirs.behaviour)
-    with pytest.raises(InvalidStrategyError, match="is not a behaviour profile of pygambit"):
+    with pytest.raises(InvalidStrategyError, match="is not a pygambit behaviour profile"):
         profile_from_gambit(kuhn, 3)
 
 
@@ -242,10 +242,10 @@ def test_equilibria_of_gambit_are_read(tmp_path, kuhn):
     [
         ("{", "not a strategy file, or is damaged: line 1, column 2: not JSON"),
         ("3", "its first line is '3', expected a table with the columns player, infoset, action, probability"),
-        ("[]", "holds no strategy"),
+        ("[]", "contains no strategy"),
         ('{"J": {"p": 1}}', "no player has an infoset 'J'"),
         ('{"0": {"J": {"p": 1}}}', "player 0 has no infoset 'J'"),
-        ('{"0": {"J_": {"x": 1}}}', "infoset 'J_' has no action 'x', but ['p', 'b']"),
+        ('{"0": {"J_": {"x": 1}}}', "infoset 'J_' has no action 'x', expected one of ['p', 'b']"),
         ('{"0": {"J_": {"p": "one"}}}', "infoset 'J_' has the probability 'one', expected a number"),
         (
             '{"0": {"J_": {"p": 0.3}}}',
@@ -261,14 +261,14 @@ def test_equilibria_of_gambit_are_read(tmp_path, kuhn):
             "player,infoset,action,probability\nx,J_,p,1\n",
             "line 2: player is 'x', expected a whole number of at least 0",
         ),
-        ("player,infoset,action,probability\n0,J_,p,1\n0,J_,p,1\n", "line 3: action 'p' of infoset 'J_' again"),
+        ("player,infoset,action,probability\n0,J_,p,1\n0,J_,p,1\n", "line 3: action 'p' of infoset 'J_' occurs twice"),
         ("player,infoset,action,probability\n0,J_\n", "infoset 'J_' has no action None"),
         ("NE,1,0", "an equilibrium has 2 probabilities, expected 24, those of behaviour strategies"),
         ("NE,1,0\nconvex-1", "line 2 is 'convex-1', expected NE,… in each line"),
         ("{'0': [(0, open('x')), (1, 1)]}", "neither JSON nor printed Python: open('x'), expected a number"),
-        ("[[[0.5, 0.5]], [[1, 0]], [[1, 0]]]", "it holds lists of 3 players, expected 2"),
+        ("[[[0.5, 0.5]], [[1, 0]], [[1, 0]]]", "it contains lists of 3 players, expected 2"),
         ("[[[0.5, 0.5, 0]], []]", "infoset 'J_' has 3 probabilities, expected 2"),
-        ("[[" + "[1, 0]," * 6 + "[1, 0]], []]", "player 0 has 6 infosets, expected no more"),
+        ("[[" + "[1, 0]," * 6 + "[1, 0]], []]", "player 0 has only 6 infosets"),
         ("NE,1/0" + ",0" * 23, "Gambit's line has the probability '1/0', expected a number"),
     ],
 )

@@ -274,17 +274,20 @@ class Changed(Kuhn):
         ),
         (
             {"public": lambda right, state: right[-1:]},
-            "history J/Q/p/b has the public history ('b',) after ('p',), expected one that begins with it",
+            "history J/Q/p/b has the public history ('b',) after ('p',), expected one that starts with it",
         ),
         (
             {"private": lambda right, state: right if len(state[0]) < 2 or state[1] else "?"},
             "history J/Q and history Q/J look the same to player 0, who has '?' and has seen (), but came from differe",
         ),
-        ({"private": lambda right, state: 7}, "the root has private information 7 of player 0, expected a text"),
-        ({"public": lambda right, state: list(right)}, "the root has the public history [], expected a tuple of texts"),
+        ({"private": lambda right, state: 7}, "the root has private information 7 of player 0, expected a string"),
+        (
+            {"public": lambda right, state: list(right)},
+            "the root has the public history [], expected a tuple of strings",
+        ),
         (
             {"public": lambda right, state: (*right, 1)},
-            "the root has the public history (1,), expected a tuple of texts",
+            "the root has the public history (1,), expected a tuple of strings",
         ),
         (
             {"showing": lambda state: [0, 1]},
@@ -293,7 +296,7 @@ class Changed(Kuhn):
         ({"showing": lambda state: (2,)}, "reveals the private information of (2,), expected a tuple of players"),
         (
             {"private": lambda right, state: right if state[1] != "bb" else None},
-            "history J/Q/b/b has private information None of player 0, expected a text",
+            "history J/Q/b/b has private information None of player 0, expected a string",
         ),
     ],
 )
@@ -307,18 +310,20 @@ def test_rules_that_contradict_themselves_are_refused(changes, message):
 def test_games_that_do_not_say_what_is_observed_are_refused():
     without = to_game(seeded_tree(1, 2))
     for game in (without, load_game("coin"), Game.from_tree(GameTree.from_rules(Kuhn())), load_game("transit:width=2")):
-        with pytest.raises(UnsupportedProblemError, match="does not say what players observe: expected rules with"):
+        with pytest.raises(UnsupportedProblemError, match="does not define what players observe, expected rules with"):
             observer_tree(game, player=0)
     with pytest.raises(InvalidGameError, match="expected a Game"):
         observer_tree("kuhn", player=0)
     for player in (2, -1, "0", True):
-        with pytest.raises(InvalidStrategyError, match="expected one from 0 to 1"):
+        with pytest.raises(InvalidStrategyError, match="expected a number from 0 to 1"):
             observer_tree(load_game("kuhn"), player)
 
 
 def test_a_sequence_form_of_another_game_is_refused():
     given = SequenceForm.from_rules(Kuhn(cards=4))
-    with pytest.raises(UnsupportedProblemError, match="has other infosets"):
+    with pytest.raises(
+        UnsupportedProblemError, match="the infosets of the given sequence form and of the rules differ"
+    ):
         observer_tree(Game("mixed", rules=Kuhn(), sequence_form=given), player=0)
 
 

@@ -217,7 +217,7 @@ def test_each_target_has_its_own_vulnerability():
         ({"max_runs": 1.5}, InvalidGameError, "max_runs is 1.5, expected a whole number"),
         ({"accuracy": math.nan}, InvalidGameError, "accuracy is nan"),
         ({"method": "pref-cfr"}, UnsupportedProblemError, "expected a PrefCFR"),
-        ({"game": load_game("kuhn:players=3"), "player": 3}, InvalidStrategyError, "expected one from 0 to 2"),
+        ({"game": load_game("kuhn:players=3"), "player": 3}, InvalidStrategyError, "expected a number from 0 to 2"),
         ({"game": "kuhn"}, InvalidGameError, "needs a Game"),
     ],
 )

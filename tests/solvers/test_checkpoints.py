@@ -398,7 +398,7 @@ def test_a_run_goes_on_where_the_disk_is_full(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert same(found, solve(Nash(KUHN), "cfr", tol=0, max_iterations=500))
     assert told
-    assert "run: it cannot be written: " in told[0]
+    assert "run cannot be written: " in told[0]
     assert not list(tmp_path.iterdir())
 
 
@@ -411,7 +411,7 @@ def test_methods_without_iterations_keep_no_checkpoint(method: str, tmp_path: Pa
 
 
 def test_what_cannot_be_written_is_refused_at_once(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="it cannot be written"):
+    with pytest.raises(CheckpointError, match="cannot be written"):
         solve(Nash(KUHN), "cfr", checkpoint=tmp_path / "none" / "run")
     with pytest.raises(CheckpointError, match="every is -1, expected a number of at least 0"):
         Checkpoint("run", every=-1)

@@ -170,7 +170,7 @@ def test_maps_are_drawn(solution):
     assert len(draw_map(game, solution.profile[0], times=[1, 3, 4, 5]).axes) == 4
     (words,) = draw_map(game, solution.profile, prices={"risk": 0.25}).texts
     assert words.get_text() == "prices of limits: risk: 0.25"
-    with pytest.raises(UnsupportedProblemError, match="times holds 6, expected whole numbers from 0 to 5"):
+    with pytest.raises(UnsupportedProblemError, match="times contains 6, expected whole numbers from 0 to 5"):
         draw_map(game, solution.profile, times=[6])
 
 

@@ -383,7 +383,7 @@ def test_strategies_are_uniform_where_nothing_is_known():
         strategy["an infoset that is not there"]
     with pytest.raises(InvalidStrategyError, match="has no infoset"):
         strategy.to_strategy(LEDUC)
-    with pytest.raises(InvalidGameError, match="player is 2, expected one"):
+    with pytest.raises(InvalidGameError, match="player is 2, expected a number"):
         sampler.strategy(2)
 
 
@@ -629,6 +629,6 @@ def test_play_refuses_what_makes_no_sense():
         streamed_gain(KUHN, profile, 0)
     with pytest.raises(UnknownMethodError, match="expected one of external, outcome"):
         streamed_gain(KUHN, profile, 0, iterations=1, sampling="all")
-    with pytest.raises(InvalidGameError, match="player is 2, expected one"):
+    with pytest.raises(InvalidGameError, match="player is 2, expected a number"):
         streamed_gain(KUHN, profile, 2, iterations=1)
     assert len(streamed_gain(KUHN, profile, 0, seconds=0, games=10).strategy) == 0

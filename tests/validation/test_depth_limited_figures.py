@@ -221,8 +221,8 @@ def test_the_theorem_holds_by_levels_and_by_reach_resolving_and_not_by_paths():
     assert shares["level"] < 1 < shares["path"]
     assert shares["reach-resolving"] < 1
     claims = {claim.quantity: (claim.paper, claim.measured) for claim in found.claims}
-    assert claims["Leduc, seat 0, path: settings of 1 that break the theorem"] == (0, 1)
-    assert claims["Leduc, seat 0, reach-resolving: settings of 1 that break the theorem"] == (0, 0)
+    assert claims["Leduc, seat 0, path: settings of 1 that violate the theorem"] == (0, 1)
+    assert claims["Leduc, seat 0, reach-resolving: settings of 1 that violate the theorem"] == (0, 0)
     assert 0.7 < claims["Leduc, seat 0, reach-resolving: gain over that by levels, mean"][1] < 1
 
 
@@ -304,5 +304,5 @@ def test_a_mixture_above_the_robust_responses_fails():
 def test_a_gain_that_cannot_be_fails():
     assert judged_by_gain(point(1.0, 0.0, "LBR"), 1.0).passed
     assert judged_by_gain(point(-0.5, 0.0, "LBR"), 1.0).passed
-    assert "a best response 1.0" in judged_by_gain(point(1.1, 0.0, "LBR"), 1.0).failure
+    assert "a best response gains 1.0" in judged_by_gain(point(1.1, 0.0, "LBR"), 1.0).failure
     assert "is negative" in judged_by_gain(point(-0.1, 0.0, "CDBR1"), 1.0).failure

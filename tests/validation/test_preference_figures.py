@@ -188,7 +188,7 @@ def test_a_setting_that_misses_its_range_or_its_place_fails():
     short = bluff_row(SETTINGS[3], [full_run(GAME, SETTINGS[3].method, (BLUFF,), [10], 0)])
     assert "expected below 0.005" in short.failure
     wrong = [dataclasses.replace(run, values=run.values + 0.3) for run in runs]
-    assert "outside of what the linear program allows" in bluff_row(SETTINGS[3], wrong).failure
+    assert "outside the range of the linear program" in bluff_row(SETTINGS[3], wrong).failure
     assert not reproduce(PrefCFRFigure2(runs=1, iterations=20)).rows_passed
 
 
@@ -253,7 +253,7 @@ def test_styles_that_go_the_wrong_way_fail():
     row = style_row(6, "rm", Style("normal"), points, free)
     assert row.failure == "raises 0.9000, no nearer to 0.5220 than 0.5000"
     settled = [dataclasses.replace(run, nash_convs=run.nash_convs * 0, guarantees=run.guarantees * 0) for run in runs]
-    assert "outside of what the linear program allows" in style_row(6, "rm", style, points, settled).failure
+    assert "outside the range of the linear program" in style_row(6, "rm", style, points, settled).failure
 
 
 def test_efficiency_rows_are_ordered_by_vulnerability():

@@ -116,7 +116,7 @@ def test_too_few_iterations_fail() -> None:
     ran = reproduce(CCFRFigure2b(2, 12))
     assert not ran.rows_passed
     assert [row.recipe for row in ran.rows if not row.passed] == ["default"]
-    assert "in the end" in next(row.failure for row in ran.rows if not row.passed)
+    assert "at the end" in next(row.failure for row in ran.rows if not row.passed)
 
 
 def test_a_time_limit_that_comes_first_fails_and_has_no_ratio() -> None:

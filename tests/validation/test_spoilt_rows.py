@@ -175,10 +175,10 @@ def test_every_guarantee_is_checked(lookahead):
         assert not list(broken_guarantees(solution, 1e-8))
     low = response.game_value - 0.1
     broken = {
-        "the upper bound -0.186 of the first step is below -0.0856, an equilibrium strategy's": [
+        "the upper bound -0.186 of the first step is below -0.0856, that of an equilibrium strategy": [
             with_steps(solution, 0, upper=low) for solution in (response, safe, mixture, resolved)
         ],
-        "the upper bound -0.1 of the first step is below 0, an equilibrium strategy's": [
+        "the upper bound -0.1 of the first step is below 0, that of an equilibrium strategy": [
             with_steps(search, 0, upper=-0.1)
         ],
         "the upper bound of step 4 is below the value of the plan of step 3": [

@@ -72,7 +72,7 @@ def test_spans_end_where_they_are_told_to_and_decimals_stay_short():
         ({"p": []}, "grid.p is empty"),
         ({"p": [float("nan")]}, "grid.p is nan, expected a finite number"),
         ({"p": [10**5000]}, "expected a finite number"),
-        ({"p": [{"a": 1}]}, "expected a finite number, a text, true or false"),
+        ({"p": [{"a": 1}]}, "expected a finite number, a string, true or false"),
         ({"p": {"from": 0, "to": 1}}, "grid.p: steps is missing"),
         ({"p": {"from": 0, "to": 1, "step": 3}}, "unknown key 'step' (did you mean steps?)"),
         ({"p": {"from": 0, "to": 1, "steps": 1}}, "grid.p.steps is 1, expected a whole number from 2"),
@@ -108,14 +108,14 @@ def test_results_are_told_apart_by_what_was_asked(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("p = ", "it is not TOML: Invalid value at its end"),
+        ("p = ", "not valid TOML: Invalid value at its end"),
         ("p = 1979-05-27", "p is datetime.date(1979, 5, 27), expected a finite number"),
         ("[gird]\np = [1]", "line 1: unknown table 'gird' (did you mean grid?); expected [grid] and [[list]]"),
         ("grid = 3", "line 1: grid is 3, expected a table, such as [grid]"),
         ("[list]\np = 1", "line 1: list is {'p': 1}, expected tables, such as [[list]]"),
-        ("list = []", "list: it is empty"),
+        ("list = []", "list is empty"),
         ("[[list]]\np = {a = 1}", "list, setting 1: p is {'a': 1}, expected"),
-        ("a = " + "[" * 5000, "it is not TOML"),
+        ("a = " + "[" * 5000, "not valid TOML"),
     ],
 )
 def test_wrong_files_are_refused_in_one_line(text, expected, tmp_path):
@@ -188,7 +188,7 @@ def test_a_damaged_file_of_results_is_refused(line, tmp_path):
     sweep(squared, tmp_path / "out", **asked)
     file = tmp_path / "out" / "results.jsonl"
     file.write_text(f"{file.read_text()}{line}\n")
-    with pytest.raises(GameFileError, match=r"results\.jsonl, line 2: it is not a result"):
+    with pytest.raises(GameFileError, match=r"results\.jsonl, line 2: not a result"):
         sweep(squared, tmp_path / "out", **asked)
 
 
@@ -229,7 +229,7 @@ def test_a_worker_that_dies_leaves_what_is_done(tmp_path):
         ({"backend": "cluster"}, UnsupportedProblemError, "backend is 'cluster', expected one of processes, dask, ray"),
         ({"address": "tcp://a:1"}, UnsupportedProblemError, "backend is not dask or ray"),
         ({"jobs": 0}, UnsupportedProblemError, "jobs is 0, expected a whole number of at least 1"),
-        ({"settings": []}, UnsupportedProblemError, "it is empty"),
+        ({"settings": []}, UnsupportedProblemError, "list is empty"),
     ],
 )
 def test_wrong_ways_to_run_are_refused(how, error, expected):

@@ -460,7 +460,7 @@ def test_words_that_may_be_repeated_are_read_one_by_one() -> None:
         assert question.text == "robust --opponent uniform --opponent nash --p 1/2"
         assert [model.player for model in question.pose(game).opponents] == [1, 1]
     assert Question("rnr", opponent=["uniform"], p="1").text == "rnr --opponent uniform --p 1"
-    with pytest.raises(UnsupportedProblemError, match="rnr takes --opponent once, got uniform, nash"):
+    with pytest.raises(UnsupportedProblemError, match="rnr takes --opponent only once, got uniform, nash"):
         Question("rnr", opponent=["uniform", "nash"], p="1")
 
 

@@ -1,4 +1,4 @@
-"""Figures and tables of papers: data, a picture, and the paper's numbers beside ours."""
+"""Figures and tables of papers: data, a picture, and the paper's numbers compared with ours."""
 
 import lazy_loader
 

@@ -25,10 +25,10 @@ from .ccfr_transit import CONSTRAINED_CFR
 from .claims import Claim
 from .experiment import Experiment, Limits, Tell, completed, largest, sweep_groups
 
-#: Largest difference between the objectives of constrained CFR and of the linear program, in shares of the payoff
-#: range.
+#: The largest difference between the objectives of constrained CFR and of the linear program, as a fraction of the
+#: payoff range.
 AGREEMENT = 1e-3
-#: The share of a best response's earnings required after :data:`MANY` games.
+#: The fraction of a best response's earnings required after :data:`MANY` games.
 SHARE, MANY = 0.9, 100_000
 #: With fewer games than this the highest confidence already beats the equilibrium.
 FEW = 100
@@ -62,11 +62,11 @@ class CounterProfileRow(Row):
     recipe : str
         The recipe of constrained CFR: ``default`` or ``paper``.
     repetitions : int
-        Number of repetitions with other games.
+        Number of repetitions, each with different games.
     expected : float
         Mean payoff of constrained CFR's counter-profile over the repetitions.
     low, high : float
-        A tenth of the repetitions earn less than `low`, and a tenth more than `high`.
+        A tenth of the repetitions earn less than `low`, and a tenth earn more than `high`.
     worst : float
         The smallest payoff of all repetitions.
     exact : float
@@ -80,7 +80,7 @@ class CounterProfileRow(Row):
     difference : float
         The largest difference between the objectives of constrained CFR and the linear program, in payoff units.
     excluding : float
-        The share of repetitions in which the observations of a seat are inconsistent.
+        The fraction of repetitions in which the observations of a seat are inconsistent.
     violation : float
         The opponents' total violation in that case, averaged over the repetitions; a probability.
     iterations : int
@@ -164,8 +164,8 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
     criterion = (
         f"by the defaults, objectives are within {AGREEMENT:g} of the payoff range of the linear program's; the "
         f"highest confidence beats the equilibrium from the last number of games below {FEW} on; the lowest earns "
-        f"less than the highest with up to {EARLY} games and more with {LATER[0]:,} to {LATER[1]:,}; with {MANY:,} "
-        f"games and more all earn {SHARE:g} of a best response"
+        f"less than the highest with up to {EARLY} games and more with {LATER[0]:,} to {LATER[1]:,}; from "
+        f"{MANY:,} games on, all earn at least {SHARE:g} of a best response's payoff"
     )
 
     def __post_init__(self) -> None:
@@ -262,7 +262,7 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
                     ),
                     (
                         judged and games >= MANY and not share >= SHARE,
-                        f"it is {share:.1%} of a best response, expected {SHARE:.0%}",
+                        f"it earns {share:.1%} of a best response's payoff, expected {SHARE:.0%}",
                     ),
                 ),
             )
@@ -278,7 +278,7 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
         many = self.games[-1] >= MANY
         unknown = "the paper states neither its confidences, nor its repetitions, nor its abstract equilibrium"
         converged = Claim(
-            "least share of a best response after the most games",
+            "smallest fraction of a best response's payoff after the most games",
             "converges to it",
             min(row.expected / row.best_response for row in last) if last else None,
         ).judged(lambda share: share >= SHARE, unknown)
@@ -289,7 +289,7 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
                 _first_above([(row.games, row.expected, row.equilibrium) for row in highest]),
             ).judged(lambda games: games < FEW, unknown),
             Claim(
-                "the same consistently, in every repetition",
+                "observed games after which it does so in every repetition",
                 "fewer than 200",
                 _first_above([(row.games, row.worst, row.equilibrium) for row in highest]),
             ).judged(lambda games: games < 2 * FEW, unknown),
@@ -300,7 +300,7 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
             ).judged(lambda payoff: payoff < rows[0].equilibrium, unknown),
             converged if many else converged.opened(f"the run has fewer than {MANY:,} games"),
             Claim(
-                "what a best response to the frequency model earns after the most games",
+                "payoff of a best response to the frequency model after the most games",
                 None,
                 last[0].naive if last else None,
             ),
@@ -321,7 +321,7 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
         ]
 
     def draw(self, rows: Sequence[CounterProfileRow]) -> "Figure":
-        """Draw payoff against observed games: averages by confidence, and the spread of the extreme ones."""
+        """Draw payoff against observed games: averages by confidence, and the spread of the extreme confidences."""
         from matplotlib.ticker import FuncFormatter
 
         figure, (averages, spread) = panels(1, 2, (9.6, 4.9), sharey=True)
@@ -356,14 +356,14 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
 
 
 def _first_above(points: Sequence[tuple[int, float, float]]) -> int | None:
-    """Return the first number of games from which on a curve is above its line."""
+    """Return the first number of games from which a curve stays above its line."""
     above = [games for games, *_ in takewhile(lambda point: point[1] > point[2], reversed(points))]
     return above[-1] if above else None
 
 
 @lru_cache(maxsize=1)
 def leduc() -> Game:
-    """Return Leduc poker by ranks: suits never matter."""
+    """Return Leduc poker without suits, which never matter."""
     return load_game("leduc:merge_suits=true")
 
 

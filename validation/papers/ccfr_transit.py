@@ -1,7 +1,7 @@
 """Figure 2 of the paper on constrained CFR, in the transit game.
 
-The cost of a bound on the patroller's risk (a), the convergence of constrained CFR (b), and the times of constrained
-CFR and the linear program by the size of the game (c).
+The figure shows the cost of a bound on the patroller's risk (a), the convergence of constrained CFR (b), and the times
+of constrained CFR and the linear program by the size of the game (c).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ RECIPES = {
 IN_WORDS = {"default": "the defaults here", "paper": "the paper's recipe"}
 #: The player whose risk is bounded.
 PATROLLER = 1
-#: Largest distance of a patroller from its bound on the risk, and from the exact exploitability.
+#: The largest distance of a patroller from its bound on the risk, and from the exact exploitability.
 TOLERANCE = 1e-3
 #: Allowance for rounding in a precision.
 ROUND_OFF = 1e-9
@@ -48,7 +48,7 @@ ROUND_OFF = 1e-9
 
 @lru_cache(maxsize=2)
 def transit_game(width: int) -> Game:
-    """Return the transit game of a width; the last two stay in memory."""
+    """Return the transit game of a given width; the last two games stay in memory."""
     return load_game(f"transit:width={width}")
 
 
@@ -104,7 +104,7 @@ class FrontierRow(Row):
     width : int
         The width of the game.
     risk_bound : float
-        A probability, as all risks are.
+        The bound on the risk, a probability like all risks.
     recipe : str
         The recipe of constrained CFR: ``default`` or ``paper``.
     risk : float
@@ -116,7 +116,7 @@ class FrontierRow(Row):
     difference : float
         The first exploitability minus the second.
     price : float
-        The decrease of the least exploitability per unit of risk: the shadow price of the linear program.
+        The decrease of the smallest exploitability per unit of risk: the shadow price in the linear program.
     gap, violation : float
         The error that constrained CFR proves for itself.
     iterations : int
@@ -157,12 +157,12 @@ class CCFRFigure2a(Experiment[FrontierRow]):
 
     Notes
     -----
-    The exploitability of a patroller is v − min over y of u(x̄, y), with v the value of the game without a bound, in
-    the patroller's payoff. It is therefore the cost of the bound, and 0 if the bound does not bind. Another v would
+    The exploitability of a patroller is v − min over y of u(x̄, y), where v is the value of the game without a bound, in
+    the patroller's payoff. It is therefore the cost of the bound, and 0 if the bound does not bind. A different v would
     move dots and frontier equally.
 
-    The least exploitability E(b) is convex in the bound, and its slope at b is minus the multiplier of the linear
-    program. So E lies below the chords between the exact points and above their tangents. The figure shows the
+    The smallest exploitability E(b) is convex in the bound b, and its slope at b is minus the multiplier of the linear
+    program. Therefore E lies below the chords between the exact points and above their tangents. The figure shows the
     remaining band between them.
 
     References
@@ -182,7 +182,7 @@ class CCFRFigure2a(Experiment[FrontierRow]):
     figure = "2 (a)"
     paper = CONSTRAINED_CFR
     criterion = (
-        f"by the defaults, risk within {TOLERANCE:g} of its bound, where that binds, and exploitability within "
+        f"by the defaults, risk is within {TOLERANCE:g} of its bound, if the bound binds, and exploitability is within "
         f"{TOLERANCE:g} of the exact one"
     )
 
@@ -199,7 +199,7 @@ class CCFRFigure2a(Experiment[FrontierRow]):
 
     @property
     def num_rows(self) -> int:
-        """One per bound and recipe."""
+        """One row per bound and recipe."""
         return len(self.bounds) * len(RECIPES)
 
     def rows(self, tell: Tell) -> Iterator[FrontierRow]:
@@ -212,7 +212,7 @@ class CCFRFigure2a(Experiment[FrontierRow]):
                 yield from own
 
     def claims(self, rows: Sequence[FrontierRow]) -> list[Claim]:
-        """Return the paper's claim on the distance between dots and frontier, and that distance for each recipe."""
+        """Return the paper's claim on the distance between dots and frontier, and this distance for each recipe."""
         claims = [
             Claim("iterations for each bound", 100_000, rows[0].iterations if rows else None).judged(
                 lambda iterations: iterations <= 100_000, "it takes more iterations"
@@ -222,15 +222,15 @@ class CCFRFigure2a(Experiment[FrontierRow]):
             own = [row for row in rows if row.recipe == recipe]
             for what, distance in (
                 (
-                    "a risk from its bound, where that binds",
+                    "a risk from its bound, if the bound binds",
                     largest(abs(row.risk - row.risk_bound) for row in own if row.price > 0.0),
                 ),
                 ("an exploitability from the exact one, in payoff units", largest(abs(row.difference) for row in own)),
             ):
                 claim = Claim(f"largest distance of {what}, by {words}", TOLERANCE, distance).judged(
-                    lambda distance: distance <= TOLERANCE, "large multipliers take long to reach"
+                    lambda distance: distance <= TOLERANCE, "large multipliers take many iterations to reach"
                 )
-                fewer = f"the run has {self.iterations:,} iterations for each bound, the paper's 100,000"
+                fewer = f"the run has {self.iterations:,} iterations for each bound, but the paper's has 100,000"
                 claims.append(claim if self.iterations >= 100_000 else claim.opened(fewer))
         return claims
 
@@ -312,7 +312,7 @@ def _frontier_row(
 
 
 def band(rows: Sequence[FrontierRow]) -> tuple[Floats, Floats, Floats]:
-    """Return bounds on the least exploitability between the exact points.
+    """Return bounds on the smallest exploitability between the exact points.
 
     Parameters
     ----------
@@ -322,8 +322,8 @@ def band(rows: Sequence[FrontierRow]) -> tuple[Floats, Floats, Floats]:
     Returns
     -------
     bounds, least, most : ndarray of float64, shape (k,)
-        Bounds on the risk in increasing order, with a lower bound on the least exploitability from the tangents of its
-        convex function, and an upper bound from the chords. Both bounds are linear between neighbours.
+        Bounds on the risk in increasing order, with a lower bound on the smallest exploitability from the tangents of
+        its convex function, and an upper bound from the chords. Both are linear between neighbouring points.
     """
     points = sorted(
         {row.risk_bound: (row.risk_bound, row.frontier_exploitability, -row.price) for row in rows}.values()
@@ -364,8 +364,8 @@ class ConvergenceRow(Row):
     violation : float
         Its risk above the bound, or 0.
     difference : float
-        Its exploitability minus that of the linear program's patroller, in payoff units; negative if it gains more by
-        its violation than it loses.
+        Its exploitability minus that of the linear program's patroller, in payoff units; negative if it gains more
+        from its violation than it loses.
     gap : float
         The certificate's bound on the difference.
     """
@@ -398,8 +398,8 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
     Notes
     -----
     Runs proceed in stages, each of which continues the one before. After each stage the patroller's average is
-    evaluated. The evader's best-response payoff against it, minus that against the linear program's patroller, is the
-    difference of their exploitabilities; it does not depend on the reference value. Times are those of
+    evaluated. The difference of exploitabilities is the evader's best-response payoff against this average, minus that
+    against the linear program's patroller; it does not depend on the reference value. Times are those of
     :func:`~treeplex.validation.papers.experiment.timed`.
 
     A row fails if it contradicts the certificates. The difference must be at most the gap. A violation saves at most
@@ -420,7 +420,7 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
     figure = "2 (b)"
     paper = CONSTRAINED_CFR
     criterion = (
-        "the difference lies within what the certificates prove, and in the end, by the defaults, difference and "
+        "the difference lies within the certificates' bounds, and at the end, by the defaults, difference and "
         f"violation are at most {TOLERANCE:g}"
     )
 
@@ -435,7 +435,7 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
 
     @property
     def num_rows(self) -> int:
-        """One per stage and recipe, and one for the linear program."""
+        """One row per stage and recipe, and one row for the linear program."""
         return 1 + len(RECIPES) * len(self.stages)
 
     def rows(self, tell: Tell) -> Iterator[ConvergenceRow]:
@@ -473,13 +473,13 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
             failure=verdict(
                 (recipe == "exact" and exact.status is not Status.OPTIMAL, f"the linear program is {exact.status}"),
                 (unproven, f"the difference {difference:.1e} is not within the gap {solution.gap:.1e}"),
-                (ended and not abs(difference) <= TOLERANCE, f"difference above {TOLERANCE:g} in the end"),
-                (ended and not violation <= TOLERANCE, f"violation above {TOLERANCE:g} in the end"),
+                (ended and not abs(difference) <= TOLERANCE, f"difference above {TOLERANCE:g} at the end"),
+                (ended and not violation <= TOLERANCE, f"violation above {TOLERANCE:g} at the end"),
             ),
         )
 
     def claims(self, rows: Sequence[ConvergenceRow]) -> list[Claim]:
-        """Return when difference and violation stay within precisions, relative to the linear program's time."""
+        """Return the times of difference and violation to reach precisions, relative to the linear program's time."""
         exact = next((row.seconds for row in rows if row.recipe == "exact"), None)
         claims = []
         for recipe, words in IN_WORDS.items():
@@ -490,7 +490,7 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
         return claims
 
     def draw(self, rows: Sequence[ConvergenceRow]) -> "Figure":
-        """Draw difference and violation against time, linear and logarithmic."""
+        """Draw difference and violation against time, on linear and logarithmic axes."""
         figure, both = panels(1, 2, (8.8, 4.2), sharey=True)
         looks = {"default": Look("blue"), "paper": Look("red")}
         for axes in both:
@@ -535,11 +535,11 @@ def settled(rows: Sequence[ConvergenceRow], precision: float) -> float | None:
 
 
 def _positive(values: Any, least: float = 0.0) -> Any:
-    """Return values with gaps where a logarithmic axis cannot show them, or they are not above the least."""
+    """Return values with gaps where a logarithmic axis cannot show them, or where they do not exceed a minimum."""
     return np.where(values > least, values, np.nan)
 
 
-#: A shorter solve is repeated and the shortest time counts, because clocks and caches disturb it.
+#: A solve that takes less time is repeated, and the shortest time counts, because clocks and caches disturb it.
 _SHORT, _REPEATS = 0.5, 5
 
 
@@ -630,8 +630,8 @@ class CCFRFigure2c(Experiment[TimeRow]):
     figure = "2 (c)"
     paper = CONSTRAINED_CFR
     criterion = (
-        "solved within the time limit (with the paper's recipe not required), gap and violation within the "
-        "precision, and the difference to the linear program within the proven range"
+        "each solve ends within the time limit (not required with the paper's recipe), gap and violation are within "
+        "the precision, and the difference to the linear program is within the proven range"
     )
 
     quick_settings: ClassVar = {"widths": (2, 3, 4, 5)}
@@ -639,7 +639,7 @@ class CCFRFigure2c(Experiment[TimeRow]):
 
     @property
     def num_rows(self) -> int:
-        """One per game, recipe and precision, and one for the linear program."""
+        """One row per game, recipe and precision, and one for the linear program."""
         runs = len(RECIPES) * len(self.widths) + len(self.wider)
         return len(self.widths) + runs * len(self.precisions)
 
@@ -660,7 +660,7 @@ class CCFRFigure2c(Experiment[TimeRow]):
                     yield self._row(width, recipe, precision, *found, known)
 
     def _timed(self, problem: Any, method: Any, **limits: Any) -> tuple[Solution, float]:
-        """Solve, and return the shortest time of several solves."""
+        """Solve, and return the solution and the shortest time of several solves."""
         times: list[float] = []
         while not times or (min(times) < _SHORT and len(times) < _REPEATS):
             solution, seconds = timed(problem, method, time_limit=self.time_limit, **limits)
@@ -708,7 +708,7 @@ class CCFRFigure2c(Experiment[TimeRow]):
         )
 
     def claims(self, rows: Sequence[TimeRow]) -> list[Claim]:
-        """Return the ratio of the linear program's time to ours, in the paper and here."""
+        """Return the ratios of the linear program's time to ours, in the paper and here."""
         said = {
             (6, 1e-2): "a significant speed-up for a small loss of precision (strategies of 6,000 values)",
             (10, 1e-4): "more than 10 at high precision (strategies of 25,000 values)",
@@ -723,12 +723,12 @@ class CCFRFigure2c(Experiment[TimeRow]):
         ]
 
     def _claim(self, case: tuple[Any, float, str], said: str | None, ratios: Mapping[Any, float | None]) -> Claim:
-        """Return the paper's statement on the times at one width and precision, and ours."""
+        """Return the paper's statement on the times at one width and precision, compared with ours."""
         width, precision, recipe = case
         words = f"width {width}: time of the linear program over that of constrained CFR to {precision:g}"
         claim = Claim(f"{words}, by {IN_WORDS[recipe]}", said, ratios.get(case)).judged(
             lambda ratio: ratio > (10.0 if (width, precision) == (10, 1e-4) else 2.0),
-            "another solver of linear programs and another machine than the paper's",
+            "the solver of linear programs and the machine differ from the paper's",
         )
         return claim if case in ratios else claim.opened(f"the run has no game of width {width}: use --full")
 

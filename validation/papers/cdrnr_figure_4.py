@@ -27,13 +27,13 @@ RECOVERED: Mapping[tuple[str, str], tuple[str, ...]] = {
     for game in GAMES
     for gadget in GADGETS
 }
-#: Probabilities from here on count as one.
+#: Probabilities of at least this count as one.
 _PURE = 1.0 - 1e-6
 
 
 @dataclass(frozen=True)
 class RecoveryRow(Row):
-    """One action, with one gadget in one game.
+    """One action with one gadget in one game.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class RecoveryRow(Row):
     exploitability : float
         The action's exploitability.
     least_p, most_p : float or None
-        The range of p in which the gadget's response is the action; ``None`` if it never is.
+        The range of p in which the gadget's response is this action; ``None`` if it never is.
     best_least_p, best_most_p : float
         The same for the restricted Nash response, from the frontier.
     """
@@ -67,7 +67,7 @@ class RecoveryRow(Row):
 
     @property
     def share_of_bound(self) -> float | None:
-        """Exploitability over p / (1 − p) times the gain, at the least p with which the action is played."""
+        """Exploitability over p / (1 − p) times the gain, at the smallest p with which the action is played."""
         if self.least_p is None or self.least_p >= 1.0:  # in that case there is no bound
             return None
         bound = self.least_p / (1.0 - self.least_p) * self.gain
@@ -76,20 +76,20 @@ class RecoveryRow(Row):
 
 @dataclass(frozen=True)
 class CDRNRFigure4(Experiment[RecoveryRow]):
-    """The exploiting actions, out of five, that each gadget plays for some p, in two games designed for this.
+    """The exploiting actions, out of five, that each gadget plays for some p, in two games designed for this purpose.
 
     Parameters
     ----------
     points : int
         Number of values of p from 0 to 1. If neighbouring answers differ, the change is located between them.
     halvings : int
-        Number of times that interval is halved.
+        Number of times this interval is halved.
 
     Notes
     -----
-    The paper does not print its games. These games are the library's own, with the same property: five actions, each on
-    the frontier of restricted Nash responses, of which two gadgets find only two. The exploiter resolves its one
-    decision from an equilibrium.
+    The paper does not print its games. The library's own games have the same property: five actions are on the frontier
+    of restricted Nash responses, but two gadgets find only two of them. The exploiter resolves its only decision from
+    an equilibrium.
 
     References
     ----------
@@ -105,7 +105,7 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
     figure = "4"
     paper = CONTINUAL_RESPONSES
     criterion = (
-        "the full gadget plays each action for the p for which the restricted Nash response does; resolving and "
+        "the full gadget plays each action for the same p as the restricted Nash response; resolving and "
         "max-margin play only the first and the last action, and reach max-margin does so in the second game"
     )
 
@@ -114,12 +114,12 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
 
     @property
     def num_rows(self) -> int:
-        """One per game, gadget and action."""
+        """One row per game, gadget and action."""
         return len(GAMES) * len(GADGETS) * len(ACTIONS)
 
     @property
     def accuracy(self) -> float:
-        """Accuracy of a p at which the answer changes."""
+        """The accuracy of a p at which the answer changes."""
         return 0.5**self.halvings / (self.points - 1) + 1e-6
 
     def rows(self, tell: Tell) -> Iterator[RecoveryRow]:
@@ -142,7 +142,7 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
                     yield self.judged(RecoveryRow(name, gadget, action, *worth, least, most, *best))
 
     def _intervals(self, answer: Callable[[float], str]) -> dict[str, tuple[float, float]]:
-        """Return the range of p from 0 to 1 in which each answer is given."""
+        """Return the range of p from 0 to 1 for each answer."""
         grid = np.linspace(0.0, 1.0, self.points).tolist()
         found = [answer(p) for p in grid]
         intervals: dict[str, tuple[float, float]] = {}
@@ -162,7 +162,7 @@ class CDRNRFigure4(Experiment[RecoveryRow]):
         return intervals | {found[-1]: (start, 1.0)}
 
     def judged(self, row: RecoveryRow) -> RecoveryRow:
-        """Return a row with its failure, if any."""
+        """Return a row with its failure, if there is one."""
         right = row.action in RECOVERED[row.game, row.gadget]
         if row.least_p is None or row.most_p is None:
             return row.failing("it is never played" if right else "")

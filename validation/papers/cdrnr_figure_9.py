@@ -1,4 +1,4 @@
-"""Figure 9 of the paper on depth-limited responses: the worth of exploiting actions by gadget."""
+"""Figure 9 of the paper on depth-limited responses: the value of exploiting actions by gadget."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,24 +24,24 @@ _DOMINATED = ("resolving", "max-margin")
 
 @dataclass(frozen=True)
 class WorthRow(Row):
-    """The worth of one action with one gadget in one game.
+    """The value of one action with one gadget in one game.
 
     Attributes
     ----------
     game, gadget, action : str
     worth_at_0, worth_at_1 : float
-        In the gadget's game, in payoff units: against the free opponent alone, and against the model alone. In between
-        the worth is linear in p.
+        The action's value in the gadget's game, in payoff units: against only the unrestricted opponent, and against
+        only the model. In between, the value is linear in p.
     off_line : float
-        The largest distance of a worth from the line, 0 up to round-off.
+        The largest distance of a value from the line, 0 up to round-off.
     from_p, to_p : float or None
-        The range of p in which no other action is worth more; ``None`` if there is none.
+        The range of p in which no other action has a larger value; ``None`` if there is none.
     """
 
     game: Annotated[str, Column("game")]
     gadget: Annotated[str, Column("gadget", width=16)]
     action: Annotated[str, Column("action")]
-    worth_at_0: Annotated[float, Column("worth at p = 0", ".2f")]
+    worth_at_0: Annotated[float, Column("value at p = 0", ".2f")]
     worth_at_1: Annotated[float, Column("at p = 1", ".2f")]
     off_line: float
     from_p: Annotated[float | None, Column("best for p from", "{from_p:.4f} to {to_p:.4f}", missing="never")]
@@ -55,18 +55,18 @@ class WorthRow(Row):
 
 @dataclass(frozen=True)
 class CDRNRFigure9(Experiment[WorthRow]):
-    """The worth of five exploiting actions in the gadget games of two games.
+    """The values of five exploiting actions in the gadget games of two games.
 
     Parameters
     ----------
     points : int
-        The number of p between 0 and 1 at which the step's program is evaluated. The other values are compared with the
-        line through the worths at 0 and at the last of them.
+        The number of p between 0 and 1 at which the step's program is evaluated. The values are compared with the line
+        through those at 0 and at the last p.
 
     Notes
     -----
     The games and the blueprint are those of figure 4. The actions that a gadget plays for some p are on the upper
-    envelope of these lines; an action below it for all p is never played.
+    envelope of these lines; an action that is below the envelope for all p is never played.
 
     References
     ----------
@@ -77,17 +77,17 @@ class CDRNRFigure9(Experiment[WorthRow]):
     points: Annotated[int, Limits("[2, 10_000]")]
 
     name = "cdrnr-figure-9"
-    title = "the worth of exploiting actions by p in the games that gadgets make, in two games made to mislead gadgets"
+    title = "the value of exploiting actions by p in the games with gadgets, for two games designed to mislead gadgets"
     figure = "9"
     paper = CONTINUAL_RESPONSES
-    criterion = "the best actions for some p are those that figure 4 expects of the gadget, and worths are linear in p"
+    criterion = "the best actions for some p are those that figure 4 expects of the gadget, and values are linear in p"
 
     quick_settings: ClassVar = {"points": 3}
     full_settings: ClassVar = {"points": 99}
 
     @property
     def num_rows(self) -> int:
-        """One per game, gadget and action."""
+        """One row per game, gadget and action."""
         return len(GAMES) * len(GADGETS) * len(ACTIONS)
 
     def rows(self, tell: Tell) -> Iterator[WorthRow]:
@@ -108,7 +108,7 @@ class CDRNRFigure9(Experiment[WorthRow]):
                     yield self.judged(WorthRow(name, gadget, action, *line, *(span or (None, None))))
 
     def judged(self, row: WorthRow) -> WorthRow:
-        """Return a row with its failure, if any."""
+        """Return a row with its failure, if there is one."""
         right = row.action in RECOVERED[row.game, row.gadget]
         found = "it is best for some p" if row.is_best else "it is never best"
         return row.failing(verdict((row.is_best != right, found), (row.off_line > ROUND_OFF, "it is not linear in p")))
@@ -129,7 +129,7 @@ class CDRNRFigure9(Experiment[WorthRow]):
         return claims
 
     def draw(self, rows: Sequence[WorthRow]) -> "Figure":
-        """Draw a row of panels per game, one per gadget: each action's line, bold where it is best for some p."""
+        """Draw a row of panels per game, one per gadget: each action's line, bold where the action is best."""
         games = list(dict.fromkeys(row.game for row in rows)) or [""]
         gadgets = list(dict.fromkeys(row.gadget for row in rows)) or [""]
         size = 0.8 + 2.6 * len(gadgets), 0.6 + 2.7 * len(games)
@@ -147,7 +147,7 @@ class CDRNRFigure9(Experiment[WorthRow]):
 
 
 def _worths(game: Game, model: Strategy, equilibrium: Profile, gadget: str, p: float) -> Floats:
-    """Return the worth of each action in a gadget's game."""
+    """Return the value of each action in a gadget's game."""
     posed = CDRNR(game, model, p=p, lookahead=1, gadget=gadget, blueprint=equilibrium, game_value=0.0)
     program = posed.start().program(0)
     plans = (Strategy.from_dict(game, 0, {"_": {action: 1.0}}).plan for action in ACTIONS)
@@ -155,12 +155,12 @@ def _worths(game: Game, model: Strategy, equilibrium: Profile, gadget: str, p: f
 
 
 def _envelope(first: Floats, last: Floats) -> list[tuple[float, float] | None]:
-    """Return the range of p from 0 to 1 in which each of several lines is the highest; ``None`` if it never is."""
+    """Return the range of p from 0 to 1 in which each of several lines is highest; ``None`` if it never is."""
     found: list[tuple[float, float] | None] = []
     for own in range(len(first)):
         low, high = 0.0, 1.0
         for ahead, rise in zip((first[own] - first).tolist(), (last[own] - last).tolist(), strict=True):
-            # The line exceeds another one by ahead + p (rise - ahead), which is at least 0 on one side of a p.
+            # The line exceeds another line by ahead + p (rise - ahead), which is at least 0 on one side of some p.
             slope = rise - ahead
             if slope > 0.0:
                 low = max(low, -ahead / slope)

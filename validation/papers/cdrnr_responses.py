@@ -1,6 +1,6 @@
 """Figures 5, 6 and 15 of the paper on depth-limited responses: gains and losses of responses.
 
-Against weak opponents in Leduc poker and other games (5, 6), and in repeated biased rock, paper, scissors (15).
+The opponents are weak players in Leduc poker and other games (5, 6), and in repeated biased rock, paper, scissors (15).
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ CONTINUAL_RESPONSES = Paper(
     'sequential games", ALA 2024 (arXiv:2112.12594)',
     url="https://arxiv.org/abs/2112.12594",
 )
-#: Allowed error of linear programs' numbers, in payoff units.
+#: The allowed error of linear programs' results, in payoff units.
 ROUND_OFF = 1e-6
 #: The labels of the axes.
 WEIGHT, GAINED, LOST = "p, a probability", "gain, payoff units", "exploitability, payoff units"
@@ -69,7 +69,7 @@ class ResponseRow(Row):
     ----------
     game : str
     opponent : str
-        Its text.
+        The string that names the opponent.
     method : str
     p : float or None
         The confidence in the model; ``None`` for methods without it.
@@ -78,7 +78,7 @@ class ResponseRow(Row):
     exploitability : float
         Payoff units.
     bound : float or None
-        The bound on exploitability that is proven from p, the gain and gaps; ``None`` if there is none.
+        The bound on exploitability that follows from p, the gain and gaps; ``None`` if there is none.
     seconds : float
         Solving time.
     """
@@ -105,7 +105,7 @@ def response_row(game: str, opponent: str, method: str, p: float | None, solutio
     Raises
     ------
     SolverError
-        If there is no answer.
+        If the solution has no strategies.
     """
     gain, exploitability = solution.gain, solution.exploitability
     if gain is None or exploitability is None:
@@ -120,10 +120,10 @@ class Exploiter:
     Attributes
     ----------
     label : str
-        The name of the game in rows.
+        The name of the game in tables.
     game : Game
     opponent : str
-        The opponent's text.
+        The string that names the opponent.
     model : Strategy
     value : float
         The value of the game to player 0.
@@ -140,11 +140,11 @@ class Exploiter:
 
     @classmethod
     def against(cls, label: str, game: "Game", opponent: str, value: float) -> "Exploiter":
-        """Create the model from the opponent's text."""
+        """Create the model from the string that names the opponent."""
         return cls(label, game, opponent, opponent_strategy(opponent, game, 1), value)
 
     def row(self, method: str, response: Response, p: float | None = None) -> ResponseRow:
-        """Compute a response, and return its row, not judged yet."""
+        """Compute a response, and return its row without a verdict."""
         problem, words = response
         given = dict(words) if p is None else {"p": p, **words}
         solver = "highs-simplex" if problem in (RestrictedNash, BestNash) else None
@@ -155,7 +155,7 @@ class Exploiter:
         return response_row(self.label, self.opponent, method, p, solution)
 
     def _valued(self, posed: Any, p: float | None) -> ResponseRow:
-        """Solve with an inexact value function, whose steps keep no checkpoint of their own."""
+        """Solve with an inexact value function, without checkpoints for the steps."""
         iterations, queried = self.valued
         found = solve(posed, DepthLimitedCFR("cfr+", CFRValue(queried)), tol=0, max_iterations=iterations)
         if found.status is Status.INTERRUPTED:
@@ -165,7 +165,7 @@ class Exploiter:
     def rows(
         self, methods: Mapping[str, Response], ps: Sequence[float], tell: Tell
     ) -> Iterator[tuple[ResponseRow, list[ResponseRow]]]:
-        """Yield the rows of methods, restricted Nash responses first, each with the others for comparison."""
+        """Yield the rows of methods, restricted Nash responses first, so that the others can be compared with them."""
         best: list[ResponseRow] = []
         for method, response in methods.items():
             tell(f"{self.label}, {self.opponent}: {method}")
@@ -176,7 +176,7 @@ class Exploiter:
 
 
 def above_frontier(row: ResponseRow, best: Sequence[ResponseRow]) -> float:
-    """Return by how much a response exceeds the frontier of restricted Nash responses; not positive if it does not.
+    """Return how far a response is above the frontier of restricted Nash responses; at most 0 if it is not.
 
     No response has a larger p × gain − (1 − p) × exploitability than the restricted Nash response with that p.
     """
@@ -189,7 +189,7 @@ def above_frontier(row: ResponseRow, best: Sequence[ResponseRow]) -> float:
 
 
 def failures_of(row: ResponseRow, best: Sequence[ResponseRow]) -> list[str]:
-    """Return the proven properties that a response violates: its bound, and the frontier."""
+    """Return the proven properties that a response violates: its bound, or the frontier."""
     failures = []
     if row.bound is not None and row.exploitability > row.bound + ROUND_OFF:
         failures.append(f"exploitability {row.exploitability:.6f} is above its bound {row.bound:.6f}")
@@ -200,9 +200,9 @@ def failures_of(row: ResponseRow, best: Sequence[ResponseRow]) -> list[str]:
 
 
 def attainable(rows: Sequence[ResponseRow], exploitability: float) -> float:
-    """Return the largest gain of mixtures of responses with a given exploitability; NaN if all responses have more.
+    """Return the largest gain of mixtures of responses with a given exploitability; NaN if every response exceeds it.
 
-    A mixture of plans has the mean gain, and its exploitability is at most the mean of those of its parts.
+    A mixture of plans has the mean gain, and its exploitability is at most the mean exploitability of its parts.
     """
     hull: list[tuple[float, float]] = []
     for point in sorted((row.exploitability, row.gain) for row in rows):
@@ -221,7 +221,7 @@ def _left_turn(first: tuple[float, float], middle: tuple[float, float], last: tu
     return (middle[1] - first[1]) * (last[0] - first[0]) <= (last[1] - first[1]) * (middle[0] - first[0])
 
 
-#: The games, and the level at which subgames of the search begin: after the board card, the first round, the first bid.
+#: The games, and the level at which the search's subgames begin: after the board card, the first round, the first bid.
 GAMES: Mapping[str, tuple[str, int | None]] = {
     "Leduc": ("leduc", None),
     "IIGS4": ("goofspiel:cards=4", 2),
@@ -231,9 +231,10 @@ GAMES: Mapping[str, tuple[str, int | None]] = {
 }
 #: The lookahead of the mixed response.
 MIXED = 3
-#: Why what the text says of its opponents may not hold here.
+#: The reason why the paper's statements about its opponents may not hold here.
 UNKNOWN_OPPONENTS = "the paper does not name its opponents; these differ"
-#: "Slightly above" as a factor; "almost none" of exploitability in payoff units, at which gains are compared too.
+#: The factor for "slightly above", and the exploitability for "almost none", in payoff units, at which gains are
+#: compared.
 SLIGHTLY, ALMOST_NONE = 1.1, 0.05
 _MIXTURE = f"CDBR{MIXED}-NE"
 
@@ -247,22 +248,22 @@ class CDRNRFigure5(Experiment[ResponseRow]):
     games : tuple of str
         ``Leduc``, ``IIGS4``, ``IIGS5``, ``IIGS6``, ``Liar's dice``.
     opponents : tuple of str
-        Their texts, such as ``cfr:iterations=5`` and ``random:seed=1``; player 1. Opponents of the same kind, the text
-        before the colon, are averaged in the picture.
+        The strings that name the opponents, such as ``cfr:iterations=5`` and ``random:seed=1``; player 1. The picture
+        averages opponents of the same kind, that is, with the same string before the colon.
     ps : tuple of float
-        Above 0 and at most 1.
+        Confidences, above 0 and at most 1.
     lookaheads : tuple of int
         Lookaheads of CDRNR.
     value_iterations : tuple of int
-        Two numbers of iterations of CFR+, of a step and of each query of its value function, for CDRNR1 with an inexact
-        one; empty for no such curve.
+        The numbers of CFR+ iterations of a step and of each query of its value function, for CDRNR1 with an inexact
+        value function; empty for no such curve.
 
     Notes
     -----
     Player 0 responds, as in table 1, and the value function is exact except in one curve. The paper does not specify
     its opponents, apart from "few CFR iterations" and "random strategies with different seeds". A response that is as
-    good as the restricted Nash response with its p is on the frontier, and no response may be above it. CDBR-NE has a
-    lookahead of 3 and is mixed at each infoset, as in the paper; the search has the subgames after the board card.
+    good as the restricted Nash response with its p is on the frontier, and no response can be above it. CDBR-NE has a
+    lookahead of 3 and is mixed at each infoset, as in the paper. The search's subgames begin after the board card.
 
     References
     ----------
@@ -283,7 +284,7 @@ class CDRNRFigure5(Experiment[ResponseRow]):
     criterion = (
         "no response is above the frontier of restricted Nash responses; except for the search none loses to the "
         "opponent; the exploitability of restricted Nash responses and of CDRNR is at most p / (1 - p) times the "
-        "gain, that of the best equilibrium 0; and, measured and not proven, CDRNR3 gains at least as much as "
+        "gain, and that of the best equilibrium is 0; and, measured but not proven, CDRNR3 gains at least as much as "
         "CDBR3-NE with the same exploitability"
     )
 
@@ -304,7 +305,7 @@ class CDRNRFigure5(Experiment[ResponseRow]):
 
     @property
     def num_rows(self) -> int:
-        """One per response."""
+        """One row per response."""
         return len(self.games) * len(self.opponents) * (1 + len(self._methods(None)) * len(self.ps))
 
     def _methods(self, level: int | None) -> dict[str, Response]:
@@ -314,7 +315,7 @@ class CDRNRFigure5(Experiment[ResponseRow]):
         return {"RNR": (RestrictedNash, {}), **continual, **valued, _MIXTURE: mixture, "SES": (SES, {"level": level})}
 
     def rows(self, tell: Tell) -> Iterator[ResponseRow]:
-        """Yield the rows game by game, opponent by opponent and method by method."""
+        """Yield the rows in the order of games, opponents and methods."""
         for name in self.games:
             spec, level = GAMES[name]
             tell(f"{name}: the game")
@@ -335,7 +336,7 @@ class CDRNRFigure5(Experiment[ResponseRow]):
                     yield judged_robust(row, best, robust if row.method == _MIXTURE else [])
 
     def claims(self, rows: Sequence[ResponseRow]) -> list[Claim]:
-        """Return the paper's statements on the figure with the corresponding measurements."""
+        """Return the paper's statements on the figure, compared with the measurements."""
         claims: list[Claim] = []
         for game in dict.fromkeys(row.game for row in rows):
             for opponent in dict.fromkeys(row.opponent for row in rows if row.game == game):
@@ -379,7 +380,7 @@ class CDRNRFigure5(Experiment[ResponseRow]):
 
 
 def _averages(rows: Sequence[ResponseRow]) -> list[tuple[float, float, float]]:
-    """Return p, mean gain and mean exploitability over opponents, in increasing p."""
+    """Return p, mean gain and mean exploitability over the opponents, in the order of p."""
     return [
         (
             0.0 if p is None else p,
@@ -391,7 +392,7 @@ def _averages(rows: Sequence[ResponseRow]) -> list[tuple[float, float, float]]:
 
 
 def judged_robust(row: ResponseRow, best: Sequence[ResponseRow], robust: Sequence[ResponseRow] = ()) -> ResponseRow:
-    """Return a row of figure 5 with its failure, by the frontier and by the rows of CDRNR3."""
+    """Return a row of figure 5 with its failure, if any, by the frontier and by the rows of CDRNR3."""
     gain, loss = row.gain, row.exploitability
     # Without the response for p = 1, little is known about the gain of robust responses at a large exploitability.
     less = any(one.p == 1.0 for one in robust) and attainable(robust, loss) < gain - ROUND_OFF
@@ -399,7 +400,7 @@ def judged_robust(row: ResponseRow, best: Sequence[ResponseRow], robust: Sequenc
         *failures_of(row, best),
         verdict(
             (less, f"CDRNR{MIXED} gains less than {gain:.6f} with an exploitability of {loss:.6f}"),
-            # Errors of a value function may cost the model's payoff.
+            # Errors of a value function may cost the player part of its gain against the model.
             (row.method not in ("SES", VALUED) and gain < -ROUND_OFF, f"gain {gain:.6f} is negative"),
             (row.method == "BNE" and loss > ROUND_OFF, f"exploitability {loss:.6f} of an equilibrium"),
         ),
@@ -414,7 +415,7 @@ def _claims(where: str, rows: Sequence[ResponseRow], lookahead: int) -> list[Cla
     words, measured = f"{where}: exploitability over gain of CDRNR{lookahead} with p = 0.5", even[0] if even else None
     claims = [
         Claim(words, "at most 1, as proven", measured).judged(
-            lambda share: share <= 1.0 + ROUND_OFF, "the bound is broken"
+            lambda share: share <= 1.0 + ROUND_OFF, "the bound is violated"
         ),
         Claim(words, "rarely even 0.1", measured).judged(lambda share: share < 0.1, UNKNOWN_OPPONENTS),
     ]
@@ -425,7 +426,7 @@ def _claims(where: str, rows: Sequence[ResponseRow], lookahead: int) -> list[Cla
             for other in by.get("RNR", [])
             if one.p == other.p
         ]
-        words = f"{where}: share of p with which the {what} of CDRNR{lookahead} is at most that of RNR"
+        words = f"{where}: fraction of p for which the {what} of CDRNR{lookahead} is at most that of RNR"
         share = sum(lower) / len(lower) if lower else None
         claims.append(Claim(words, "most cases", share).judged(lambda share: share > 0.5, UNKNOWN_OPPONENTS))
     if robust and equilibrium:
@@ -467,7 +468,7 @@ def _claims(where: str, rows: Sequence[ResponseRow], lookahead: int) -> list[Cla
 
 
 def _claims_of_values(where: str, by: Mapping[str, Sequence[ResponseRow]]) -> list[Claim]:
-    """Return the text's statements on inexact value functions with the corresponding measurements."""
+    """Return the text's statements on inexact value functions, compared with the measurements."""
     pairs = [(one, other) for one in by.get(VALUED, []) for other in by.get("CDRNR1", []) if one.p == other.p]
     if not pairs:
         return []
@@ -479,14 +480,14 @@ def _claims_of_values(where: str, by: Mapping[str, Sequence[ResponseRow]]) -> li
     name = "CDRNR1 with an inexact value function"
     words = f"{where}: p gain less (1 - p) exploitability of {name}, over that with an exact one, mean over p"
     claim = Claim(words, "slightly below 1", worth[0] / worth[1] if worth[1] > 0.0 else None)
-    nearly = "its errors can make a step choose another of nearly equal decisions"
+    nearly = "its errors can make a step choose a different one of several nearly equal decisions"
     claims = [claim.judged(lambda share: 1 / SLIGHTLY <= share <= 1.0 + ROUND_OFF, nearly)]
     kind, _, number = pairs[0][0].opponent.partition(":iterations=")
     over = [one.exploitability - one.gain for one, _ in pairs if one.p == 0.5]
     if over and kind == "cfr":
         claim = Claim(
             f"{where}: exploitability less gain of {name} and p = 0.5, payoff units",
-            "may be above 0 where the opponent is close to optimal",
+            "may be above 0 if the opponent is close to optimal",
             over[0],
         )
         close = int(number) >= GOOD
@@ -498,7 +499,7 @@ def _claims_of_values(where: str, by: Mapping[str, Sequence[ResponseRow]]) -> li
     return claims
 
 
-#: From this number of CFR iterations on, LBR gains nothing in the paper; and the largest factor between "very similar"
+#: The number of CFR iterations from which LBR gains nothing in the paper, and the largest factor between "very similar"
 #: gains.
 GOOD, CLOSE = 34, 1.1
 
@@ -510,7 +511,7 @@ class CDRNRFigure6(Experiment[ResponseRow]):
     Parameters
     ----------
     iterations : tuple of int
-        Numbers of CFR iterations, whose average strategies are the opponents.
+        Numbers of CFR iterations; the average strategies are the opponents.
     seeds : tuple of int
         Seeds of random opponents.
     games : tuple of str
@@ -545,7 +546,7 @@ class CDRNRFigure6(Experiment[ResponseRow]):
 
     @property
     def num_rows(self) -> int:
-        """One per response."""
+        """One row per response."""
         return sum(len(self._opponents(name)) * len(_methods_in(name)) for name in self.games)
 
     def _opponents(self, name: str) -> list[str]:
@@ -554,7 +555,7 @@ class CDRNRFigure6(Experiment[ResponseRow]):
         return [*(f"cfr:iterations={n}" for n in self.iterations), *(f"random:seed={seed}" for seed in self.seeds)]
 
     def rows(self, tell: Tell) -> Iterator[ResponseRow]:
-        """Yield the rows game by game and opponent by opponent."""
+        """Yield the rows in the order of games and opponents."""
         for name in self.games:
             tell(f"{name}: the game")
             game = load_game(GAMES[name][0])
@@ -570,7 +571,7 @@ class CDRNRFigure6(Experiment[ResponseRow]):
                     yield judged_by_gain(row, best)
 
     def claims(self, rows: Sequence[ResponseRow]) -> list[Claim]:
-        """Return each method's mean share of a best response's gain, and where LBR gains nothing."""
+        """Return each method's mean gain relative to a best response's, and where LBR gains nothing."""
         claims: list[Claim] = []
         for name in dict.fromkeys(row.game for row in rows):
             own = [row for row in rows if row.game == name]
@@ -593,7 +594,7 @@ class CDRNRFigure6(Experiment[ResponseRow]):
             least = min((row.gain for row in own if row.method.startswith("CDBR")), default=None)
             words = f"{where}gain of CDBR, payoff units, at least"
             claims.append(
-                Claim(words, "at least 0", least).judged(lambda gain: gain >= -ROUND_OFF, "a theorem is broken")
+                Claim(words, "at least 0", least).judged(lambda gain: gain >= -ROUND_OFF, "a theorem is violated")
             )
             if name == LARGE:
                 claims += [
@@ -603,7 +604,7 @@ class CDRNRFigure6(Experiment[ResponseRow]):
                         100.0 * row.gain / best[row.opponent],
                     ).judged(
                         near(LARGE_PERCENT[row.method], 0.05),
-                        "appendix D names this opponent, and table 1 comes out against uniform play",
+                        "appendix D names this opponent, but the numbers match table 1 only against uniform play",
                     )
                     for row in own
                     if row.method in LARGE_PERCENT and row.opponent in best
@@ -611,7 +612,7 @@ class CDRNRFigure6(Experiment[ResponseRow]):
         return claims
 
     def _claims_of_text(self, rows: Sequence[ResponseRow], means: Mapping[str, Any]) -> list[Claim]:
-        """Return the text's statements on the order of the methods, and on LBR's gain against good opponents."""
+        """Return the text's statements on the order of the methods, and on LBR's gain against strong opponents."""
         good = [
             row.gain
             for row in rows
@@ -628,7 +629,7 @@ class CDRNRFigure6(Experiment[ResponseRow]):
                 "gain of CDBR, payoff units, at least",
                 "at least 0",
                 min((row.gain for row in rows if row.method.startswith("CDBR")), default=None),
-            ).judged(lambda gain: gain >= -ROUND_OFF, "a theorem is broken"),
+            ).judged(lambda gain: gain >= -ROUND_OFF, "a theorem is violated"),
         ]
         for kind in ("cfr", "random"):
             local, near_one, deep = (
@@ -647,7 +648,7 @@ class CDRNRFigure6(Experiment[ResponseRow]):
         return claims
 
     def draw(self, rows: Sequence[ResponseRow]) -> "Figure":
-        """Draw gains against CFR opponents by iterations and against random ones, a row per game."""
+        """Draw gains against CFR opponents by iterations and against random opponents, one row per game."""
         games = list(dict.fromkeys(row.game for row in rows)) or [""]
         figure, axes = panels(
             len(games), 2, (9.6, 0.4 + 3.4 * len(games)), width_ratios=(3, 2), sharey="row", squeeze=False
@@ -682,11 +683,11 @@ LARGE_PERCENT: Mapping[str, float] = {"CDBR1": 90.7, "CDBR3": 100.0, "CDBR5": 10
 
 
 def _methods_in(name: str) -> dict[str, Response]:
-    """Return the methods of figure 6 in a game."""
+    """Return the methods of figure 6 that apply to a game."""
     return {method: response for method, response in _LOCAL.items() if name == "Leduc" or method != "LBR"}
 
 
-#: The best response comes first, and the others are compared with it.
+#: The best response comes first, because the others are compared with it.
 _LOCAL: Mapping[str, Response] = {
     "best response": (BestResponse, {}),
     "LBR": (LBR, {}),
@@ -695,17 +696,17 @@ _LOCAL: Mapping[str, Response] = {
 
 
 def judged_by_gain(row: ResponseRow, best: float) -> ResponseRow:
-    """Return a row of figure 6 with its failure, by the gain of a best response."""
+    """Return a row of figure 6 with its failure, if any, by the gain of a best response."""
     lost = row.method.startswith("CDBR") and row.gain < -ROUND_OFF
     return row.failing(
         verdict(
-            (row.gain > best + ROUND_OFF, f"it gains {row.gain:.6f}, and a best response {best:.6f}"),
+            (row.gain > best + ROUND_OFF, f"it gains {row.gain:.6f}, but a best response gains {best:.6f}"),
             (lost, f"gain {row.gain:.6f} is negative"),
         )
     )
 
 
-#: The payoffs of a win with rock, paper and scissors in a round.
+#: The payoffs for winning with rock, paper and scissors in a round.
 STAKES = "rock=1/2,paper=1/4,scissors=1/20"
 #: The second round begins after both moves of the first.
 SECOND_ROUND = 2
@@ -726,7 +727,7 @@ class CDRNRFigure15(Experiment[ResponseRow]):
     Parameters
     ----------
     opponent : str
-        Its text; player 1.
+        The string that names the opponent, who is player 1.
     points : int
         Number of values of p from 0 to 1.
 
@@ -734,12 +735,12 @@ class CDRNRFigure15(Experiment[ResponseRow]):
     -----
     The paper states neither the stakes nor the opponent. The stakes here are those of OpenSpiel's biased game, and the
     opponent plays uniformly in both rounds, so half of the possible gain is in the second. The paper does not define
-    "Exp-strat", which "can exploit only the second round, and it gains half of the maximum". Here a strategy with this
-    property by construction replaces it: an equilibrium in the first round, and a restricted Nash response to the model
-    in the second.
+    "Exp-strat", which "can exploit only the second round, and it gains half of the maximum". It is replaced here by a
+    strategy that has this property by construction: an equilibrium in the first round, and a restricted Nash response
+    to the model in the second.
 
-    Steps look one level ahead, which is the opponent's move of the same round. Gadgets except the full one resolve from
-    the first step's solution. Subgames of the search are the second rounds.
+    Steps look one level ahead, to the opponent's move of the same round. All gadgets except the full one resolve from
+    the first step's solution. The search's subgames are the second rounds.
 
     References
     ----------
@@ -751,19 +752,19 @@ class CDRNRFigure15(Experiment[ResponseRow]):
     points: Annotated[int, Limits("[2, 10_000]")] = 21
 
     name = "cdrnr-figure-15"
-    title = "what robust responses recover in repeated biased rock, paper, scissors"
+    title = "frontiers that robust responses recover in repeated biased rock, paper, scissors"
     figure = "15"
     paper = CONTINUAL_RESPONSES
     criterion = (
-        "no response is above the frontier of restricted Nash responses; the exploitability of these and of the full "
-        "gadget is at most p / (1 - p) times the gain; the search gains nothing"
+        "no response is above the frontier of restricted Nash responses; the exploitability of these responses "
+        "and of the full gadget is at most p / (1 - p) times the gain; the search gains nothing"
     )
 
     full_settings: ClassVar = {"points": 101}
 
     @property
     def num_rows(self) -> int:
-        """One per response."""
+        """One row per response."""
         return (len(_ROBUST) + 1) * self.points
 
     def rows(self, tell: Tell) -> Iterator[ResponseRow]:
@@ -779,7 +780,7 @@ class CDRNRFigure15(Experiment[ResponseRow]):
             yield judged_in_rounds(_second_round(exploiter, p), best)
 
     def claims(self, rows: Sequence[ResponseRow]) -> list[Claim]:
-        """Return each method's share of the largest gain, and its distance below the frontier."""
+        """Return each method's gain as a fraction of the largest one, and its distance below the frontier."""
         by = {method: [row for row in rows if row.method == method] for method in (*_ROBUST, SECOND_ONLY)}
         if not all(by.values()):
             return []
@@ -806,7 +807,7 @@ class CDRNRFigure15(Experiment[ResponseRow]):
         return claims
 
     def draw(self, rows: Sequence[ResponseRow]) -> "Figure":
-        """Draw gain against exploitability over all p, the whole range and that of small exploitability."""
+        """Draw gain against exploitability over all p: the whole range, and the range of small exploitability."""
         figure, axes = panels(1, 2, (9.6, 4.2))
         sets: dict[tuple[tuple[float, float], ...], list[str]] = {}
         for method in dict.fromkeys(row.method for row in rows):
@@ -827,10 +828,10 @@ class CDRNRFigure15(Experiment[ResponseRow]):
 
 
 def below(best: Sequence[ResponseRow], rows: Sequence[ResponseRow]) -> float:
-    """Return the average amount by which mixtures of responses gain less than mixtures of the best ones.
+    """Return the mean amount by which mixtures of responses gain less than mixtures of the best responses.
 
-    The average is over exploitabilities from 0 to the largest of the best ones; a response with more than is allowed
-    counts as gain 0.
+    The mean is over exploitabilities from 0 to the largest one of the best responses. A response whose exploitability
+    is larger than allowed counts as gain 0.
     """
     allowed = np.linspace(0.0, max(row.exploitability for row in best), 201)
     missing = [attainable(best, one) - max(0.0, np.nan_to_num(attainable(rows, one))) for one in allowed.tolist()]
@@ -843,7 +844,7 @@ def largest_gain(rows: Sequence[ResponseRow]) -> float:
 
 
 def _second_round(exploiter: Exploiter, p: float) -> ResponseRow:
-    """Return the row of an equilibrium in the first round and restricted Nash responses in the second."""
+    """Return the row of an equilibrium in the first round and a restricted Nash response in the second."""
     single = load_game(f"rps:{STAKES}")
     plays: dict[Hashable, Mapping[Hashable, float]] = {"_": completed(Nash(single), "highs-simplex").profile[0]["_"]}
     game, model, seconds = exploiter.game, exploiter.model, 0.0
@@ -865,6 +866,6 @@ def _second_round(exploiter: Exploiter, p: float) -> ResponseRow:
 
 
 def judged_in_rounds(row: ResponseRow, best: Sequence[ResponseRow]) -> ResponseRow:
-    """Return a row of figure 15 with its failure, by the frontier."""
+    """Return a row of figure 15 with its failure, if any, by the frontier."""
     gaining = row.method == "SES" and row.gain > ROUND_OFF
     return row.failing(*failures_of(row, best), f"the search gains {row.gain:.6f}" if gaining else "")

@@ -1,4 +1,4 @@
-"""The safety theorem of the paper on depth-limited responses: by levels, along paths, and with reach resolving."""
+"""The safety theorem of the paper on depth-limited responses, by levels, along paths, and with reach resolving."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from .cdrnr_responses import CONTINUAL_RESPONSES, GAINED, ROUND_OFF, WEIGHT
 from .claims import Claim
 from .experiment import Experiment, Limits, Tell, completed, largest
 
-#: The paper's names of the games, or ranks where its game differs.
+#: The paper's names of the games, or their ranks if they differ from the paper's.
 GAMES: Mapping[str, str] = {
     "Leduc": "leduc:merge_suits=true",
     "Leduc, 6 ranks": "leduc:ranks=6,merge_suits=true",
     "IIGS4": "goofspiel:cards=4",
 }
-#: The ways to decide: the paper's gadget by levels and along paths, and the gadget that divides gifts.
+#: The ways to decide: by levels and along paths with the paper's gadget, and along paths with reach resolving.
 WAYS: Mapping[str, Mapping[str, Any]] = {
     "level": {"along": "level"},
     "path": {"along": "path"},
@@ -35,7 +35,7 @@ _LOOKS = {"level": Look("black", "."), "path": Look("red", "x"), "reach-resolvin
 
 @dataclass(frozen=True)
 class SafetyRow(Row):
-    """One response.
+    """One response in one game, seat and way.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class SafetyRow(Row):
     bound : float
         The theorem's bound on exploitability: p / (1 - p) times the gain.
     share : float
-        Exploitability divided by the bound; above 1 it breaks the theorem.
+        Exploitability divided by the bound; a value above 1 violates the theorem.
     seconds : float
         Solving time.
     """
@@ -78,17 +78,17 @@ class CDRNRSafety(Experiment[SafetyRow]):
     games : tuple of str
         ``Leduc``, ``Leduc, 6 ranks``, ``IIGS4``.
     opponent : str
-        The opponent's text.
+        The string that names the opponent.
     seats : tuple of int
         Seats of the responder.
     lookaheads : tuple of int
     ps : tuple of float
-        Above 0 and below 1.
+        Confidences, above 0 and below 1.
 
     Notes
     -----
     The paper decides along the path of play. Its proof concerns the strategy whose decisions off the path are those
-    that a step assumes. The strategy that is played combines decisions from all paths. The solver chooses among a
+    that a step assumes, but the strategy that is played combines decisions from all paths. The solver chooses among a
     step's optimal strategies, so rows along paths may differ between versions of HiGHS.
 
     References
@@ -104,12 +104,12 @@ class CDRNRSafety(Experiment[SafetyRow]):
     ps: Annotated[tuple[float, ...], Limits("(0, 1)")] = (0.05, 0.1, 0.3, 0.5)
 
     name = "cdrnr-safety"
-    title = "exploitability of robust responses beside the theorem's bound, by levels and along paths"
+    title = "exploitability of robust responses compared with the theorem's bound, by levels and along paths"
     figure = "theorem"
     paper = CONTINUAL_RESPONSES
     criterion = (
         "by levels, and by reach resolving along paths, exploitability is at most p / (1 - p) times the gain, and "
-        "nothing is lost to the opponent; along paths with the full gadget nothing is proven"
+        "the gain is not negative; along paths with the full gadget nothing is proven"
     )
 
     full_settings: ClassVar = {"games": tuple(GAMES), "lookaheads": (1, 2, 3), "ps": (0.02, 0.05, 0.1, 0.2, 0.5, 0.75)}
@@ -117,11 +117,11 @@ class CDRNRSafety(Experiment[SafetyRow]):
 
     @property
     def num_rows(self) -> int:
-        """One per game, setting and way."""
+        """One row per game, setting and way."""
         return len(self.games) * len(self.cases) * len(WAYS)
 
     def rows(self, tell: Tell) -> Iterator[SafetyRow]:
-        """Yield the rows game by game and setting by setting."""
+        """Yield the rows in the order of games and settings."""
         for name in self.games:
             tell(f"{name}: the game")
             game = load_game(GAMES[name])
@@ -135,7 +135,7 @@ class CDRNRSafety(Experiment[SafetyRow]):
                     yield judged(name, seat, way, found)
 
     def claims(self, rows: Sequence[SafetyRow]) -> list[Claim]:
-        """Return the number of rows that break the theorem, by how much, and the cost of safety along paths."""
+        """Return how many rows violate the theorem, the largest violation, and the cost of safety along paths."""
         claims: list[Claim] = []
         for game in dict.fromkeys(row.game for row in rows):
             for seat in self.seats:
@@ -147,7 +147,7 @@ class CDRNRSafety(Experiment[SafetyRow]):
                     said = f"{game}, seat {seat}, {way}"
                     broken = sum(row.exploitability > row.bound + ROUND_OFF for row in own)
                     shares = [row.gain / gain for row in own if (gain := together.get(_setting(row)))]
-                    holds = Claim(f"{said}: settings of {len(own)} that break the theorem", 0, broken)
+                    holds = Claim(f"{said}: settings of {len(own)} that violate the theorem", 0, broken)
                     worst = largest(row.share for row in own)
                     within = Claim(f"{said}: largest exploitability over the bound", 1, worst)
                     claims += [
@@ -161,7 +161,7 @@ class CDRNRSafety(Experiment[SafetyRow]):
         return claims
 
     def draw(self, rows: Sequence[SafetyRow]) -> "Figure":
-        """Draw a column of panels per game: exploitability over the bound by p, and the gain by p."""
+        """Draw one column of panels per game: exploitability over the bound by p, and the gain by p."""
         games = list(dict.fromkeys(row.game for row in rows)) or [""]
         figure, axes = panels(2, len(games), (1.2 + 3.2 * len(games), 5.6), squeeze=False)
         for game, (shares, gains) in zip(games, axes.T, strict=True):
@@ -180,7 +180,7 @@ class CDRNRSafety(Experiment[SafetyRow]):
 
 
 def judged(game: str, seat: int, way: str, found: Solution) -> SafetyRow:
-    """Return a row with its failure; nothing is proven along paths with the full gadget."""
+    """Return a row with its failure, if any; nothing is proven along paths with the full gadget."""
     problem: Any = found.problem
     gain, lost = found.gain, found.exploitability
     assert gain is not None

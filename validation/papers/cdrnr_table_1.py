@@ -1,4 +1,4 @@
-"""Table 1 of the paper on depth-limited responses: gains in percent of a best response's."""
+"""Table 1 of the paper on depth-limited responses: gains in percent of a best response's gain."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from .cdrnr_responses import CONTINUAL_RESPONSES, ROUND_OFF
 from .claims import Claim
 from .experiment import Experiment, Limits, Tell, completed, kept
 
-#: The rows of the table: the game's name there, its specification here, and the printed values.
+#: The rows of the table: the game's name in the paper, its specification here, and the printed values.
 PRINTED: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "Leduc": ("leduc", {"ABR": "98", "CDBR1": "74.4", "CDBR3": "96", "CDBR5": "97.1", "BNE": "32.6"}),
     "IIGS4": ("goofspiel:cards=4", {"ABR": "97", "CDBR1": "98.5", "CDBR3": "100", "CDBR5": "100", "BNE": "77.1"}),
@@ -27,9 +27,9 @@ PRINTED: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "IIGS6": ("goofspiel:cards=6", {"ABR": "97", "CDBR1": "90.7", "CDBR3": "100", "CDBR5": "100", "BNE": "45.9"}),
 }
 _COLOURS = {"ABR": "grey", "CDBR1": "sky", "CDBR3": "blue", "CDBR5": "black", "BNE": "orange"}
-#: Confidence in the model in the restricted Nash response that replaces the best equilibrium in a large game.
+#: The confidence in the model of the restricted Nash response that replaces the best equilibrium in a large game.
 _LITTLE = 1e-5
-#: Permitted shortfall of a learned response from the printed percentage, in points.
+#: The permitted shortfall of a learned response from the printed percentage, in percentage points.
 _NEAR = 3
 
 
@@ -48,14 +48,14 @@ class GainRow(Row):
     best : float
         The gain of a best response.
     percent : float
-        The gain in percent of that.
+        The gain in percent of `best`.
     lower, upper : float or None
         For learned responses, the 95 % interval of the percentage from fresh games.
     paper : str
         The printed value.
     gap : float
-        The proven error of the answer, in payoff units: no step's objective (or no gain, for answers without steps) can
-        be larger by more.
+        The proven error of the answer, in payoff units: the largest possible increase of a step's objective or, for
+        answers without steps, of the gain.
     seconds : float
         Solving or learning time.
     """
@@ -74,12 +74,12 @@ class GainRow(Row):
 
 @dataclass(frozen=True)
 class CDRNRTable1(Experiment[GainRow]):
-    """Gains of continual depth-limited best responses and of the best equilibrium, in percent of a best response's.
+    """Gains of continual depth-limited best responses and the best equilibrium, in percent of a best response's.
 
     Parameters
     ----------
     games : tuple of str
-        Names from the table: ``Leduc``, ``IIGS4``, ``IIGS5``, ``IIGS6``.
+        Names of games in the table: ``Leduc``, ``IIGS4``, ``IIGS5``, ``IIGS6``.
     learnt_games : int
         Number of games from which ABR learns.
     fresh_games : int
@@ -87,11 +87,11 @@ class CDRNRTable1(Experiment[GainRow]):
 
     Notes
     -----
-    The paper does not specify the opponent, the seat, or what exactly a step looks at. The following readings, and no
-    others that were tried, reproduce the table to the printed digit. The opponent plays uniformly, and player 0
+    The paper does not specify the opponent, the seat, or how far a step looks ahead. The following interpretation, and
+    no other one that was tried, reproduces the table to the printed digit. The opponent plays uniformly, and player 0
     responds. A step looks beyond its action by the given number of levels of the public tree, including public chance
-    events, and is solved anew at each own decision. In Goofspiel the prizes fall, and the payoff is the difference of
-    points.
+    events, and a new step is solved at each own decision. In Goofspiel the prizes come in descending order, and the
+    payoff is the difference of points.
 
     The value function is exact. ``ABR`` is :class:`~treeplex.solvers.ApproximateBestResponse` with default settings,
     and its percentage is that of its plan; the paper does not state its training. The best equilibrium of ``IIGS6`` is
@@ -113,8 +113,8 @@ class CDRNRTable1(Experiment[GainRow]):
     figure = "table 1"
     paper = CONTINUAL_RESPONSES
     criterion = (
-        "the percentage, rounded as in the paper, is the printed one, that of ABR at most 3 less; the interval by "
-        "fresh games holds it; and the answer is proven"
+        "the percentage, rounded as in the paper, is the printed one (for ABR, at most 3 less); the interval by "
+        "fresh games contains it; and the answer is proven"
     )
 
     quick_settings: ClassVar = {"games": ("Leduc", "IIGS4", "IIGS5")}
@@ -122,11 +122,11 @@ class CDRNRTable1(Experiment[GainRow]):
 
     @property
     def num_rows(self) -> int:
-        """One per cell."""
+        """One row per cell."""
         return sum(len(PRINTED[name][1]) for name in self.games)
 
     def rows(self, tell: Tell) -> Iterator[GainRow]:
-        """Yield the cells game by game, from left to right."""
+        """Yield the cells in the order of the games, and within a game from left to right."""
         for name in self.games:
             spec, printed = PRINTED[name]
             tell(f"{name}: the game")
@@ -143,7 +143,7 @@ class CDRNRTable1(Experiment[GainRow]):
                     yield _judged(name, method, _METHODS[method](game, model, value), best.gain, paper)
 
     def claims(self, rows: Sequence[GainRow]) -> list[Claim]:
-        """Return every printed number beside ours."""
+        """Return every printed number compared with ours."""
         return [
             Claim(f"{row.game}, {row.method}: percent of a best response's gain", float(row.paper), row.percent).judged(
                 _rounded(row.percent, row.paper) == row.paper,
@@ -153,7 +153,7 @@ class CDRNRTable1(Experiment[GainRow]):
         ]
 
     def draw(self, rows: Sequence[GainRow]) -> "Figure":
-        """Draw a group of bars per game, a bar per method, and a mark at the printed value."""
+        """Draw a group of bars per game, one bar per method, and a mark at the printed value."""
         figure, axes = panels(1, 1, (6.4, 3.6))
         games = list(dict.fromkeys(row.game for row in rows))
         methods = list(dict.fromkeys(row.method for row in rows))
@@ -181,7 +181,7 @@ def _is_large(game: "Game") -> bool:
 
 
 def _value(game: "Game") -> float:
-    """Return the value to player 0; for Goofspiel it is known exactly."""
+    """Return the value of a game to player 0; for Goofspiel it is known exactly."""
     if _is_large(game):
         assert game.reference_value is not None
         return float(game.reference_value)
@@ -243,9 +243,9 @@ class Learnt:
     Attributes
     ----------
     paid : float
-        Computed exactly from its plan.
+        The payoff, computed exactly from the response's plan.
     estimate : MeanResult
-        Estimated from fresh games, at 95 % for any number of games.
+        An estimate of the payoff from fresh games, with a confidence of 95 % for any number of games.
     seconds : float
         Learning time.
     """
@@ -256,7 +256,7 @@ class Learnt:
 
     @classmethod
     def against(cls, model: Strategy, game: "Game", learnt_games: int, fresh_games: int) -> "Learnt":
-        """Learn from a number of games, and play a number of others; a checkpoint keeps the result."""
+        """Learn from some games and play others; a checkpoint stores the result."""
         return kept(
             f"response learned from {learnt_games} games",
             lambda: cls._against(model, game, learnt_games, fresh_games),
@@ -281,7 +281,7 @@ class Learnt:
 
     @property
     def missed(self) -> str:
-        """The failure text if the interval does not contain the payoff."""
+        """The failure message if the interval does not contain the payoff."""
         found, ends = self.estimate, f"{self.estimate.lower:.4f} to {self.estimate.upper:.4f}"
         return verdict((not found.lower <= self.paid <= found.upper, f"{self.paid:.4f} is not in {ends}"))
 
@@ -304,7 +304,7 @@ def _judged_learnt(game: str, learned: Learnt, value: float, best: float, paper:
         seconds=learned.seconds,
         failure=verdict(
             (percent < float(paper) - _NEAR, f"{percent:.3f} is more than {_NEAR} less than the printed {paper}"),
-            (gain > best + ROUND_OFF, f"it gains {gain:.6f}, and a best response {best:.6f}"),
+            (gain > best + ROUND_OFF, f"it gains {gain:.6f}, but a best response gains {best:.6f}"),
             (bool(learned.missed), learned.missed),
         ),
     )

@@ -20,7 +20,7 @@ from .cdrnr_table_1 import Learnt
 from .claims import Claim
 from .experiment import Experiment, Limits, Tell, completed
 
-#: Chips per big blind in the spots, of which 6 are in the pot and 97 behind.
+#: Chips per big blind in the spots: the pot is 6 big blinds, and the stacks are 97.
 _BIG_BLIND, _POT, _STACK = 100, 600, 9_700
 #: The spots: a board and two ranges.
 SPOTS: Mapping[str, tuple[str, str, str]] = {
@@ -34,20 +34,20 @@ _COLOURS = {"best response": "slate", "CDBR1": "sky", "CDBR3": "blue", "LBR": "o
 
 @dataclass(frozen=True)
 class WinRow(Row):
-    """The winnings of one response against one bot, on average over both seats.
+    """The winnings of one response against one bot, averaged over both seats.
 
     Attributes
     ----------
     spot, opponent, method : str
     games : int or None
-        Number of games from which it has learned in each seat.
+        Number of games from which the response has learned in each seat.
     won : float
-        Exact, in mBB/hand.
+        The exact winnings, in mBB/hand.
     lower, upper : float or None
-        For learned responses, the sum of the intervals from fresh games at 95 % in each seat, which holds with at least
+        For learned responses, the sum of the seats' 95 % intervals from fresh games; its confidence is at least
         90 %.
     percent : float
-        Percentage of a best response's winnings.
+        The winnings in percent of a best response's.
     paper : str
         The printed value, against SlumBot.
     seconds : float
@@ -75,7 +75,7 @@ class CDRNRTable2(Experiment[WinRow]):
     spots : tuple of str
         ``river`` and ``turn``.
     opponents : tuple of str
-        ``blueprint``, 30 iterations of CFR on the spot, and ``threshold``, the hand-made
+        ``blueprint``, the result of 30 iterations of CFR on the spot, and ``threshold``, the hand-made
         :class:`~treeplex.models.opponents.Threshold`.
     learnt_games : tuple of int
         Numbers of games from which ABR learns in each seat, one row each.
@@ -84,10 +84,10 @@ class CDRNRTable2(Experiment[WinRow]):
 
     Notes
     -----
-    The paper plays all of no-limit hold'em against SlumBot, which is not published; here other bots replace it, in
-    spots of no-limit hold'em in which everything can be computed exactly: a raised pot of 6 big blinds with 97 behind,
-    by fold, call, pot and all-in, as in the paper. Numbers are therefore not comparable with the printed ones, their
-    order is.
+    The paper plays full no-limit hold'em against SlumBot, which is not published. Here other bots replace it, in spots
+    of no-limit hold'em in which everything can be computed exactly: a raised pot of 6 big blinds with stacks of 97, and
+    with the actions fold, call, pot and all-in, as in the paper. Only the order of the numbers, not their size, is
+    therefore comparable with the paper's.
 
     References
     ----------
@@ -105,8 +105,8 @@ class CDRNRTable2(Experiment[WinRow]):
     figure = "table 2"
     paper = CONTINUAL_RESPONSES
     criterion = (
-        "no response wins more than the best response, no CDBR less than an equilibrium, and the interval by fresh "
-        "games holds what is won exactly"
+        "no response wins more than the best response, no CDBR wins less than an equilibrium, and the interval by "
+        "fresh games contains the exact winnings"
     )
 
     quick_settings: ClassVar = {"spots": ("river",)}
@@ -118,11 +118,11 @@ class CDRNRTable2(Experiment[WinRow]):
 
     @property
     def num_rows(self) -> int:
-        """One per response."""
+        """One row per response."""
         return len(self.spots) * len(self.opponents) * (len(_EXACT) + len(self.learnt_games))
 
     def rows(self, tell: Tell) -> Iterator[WinRow]:
-        """Yield the rows bot by bot."""
+        """Yield the rows in the order of the bots."""
         for name in self.spots:
             board, *ranges = SPOTS[name]
             spot = HoldemSpot(board, ranges, _POT, _STACK, bets={"bet": "100%, a", "raise": "100%, a"})
@@ -155,7 +155,7 @@ class CDRNRTable2(Experiment[WinRow]):
                     yield _judged(row, best).failing(*(one.missed for one in learned))
 
     def claims(self, rows: Sequence[WinRow]) -> list[Claim]:
-        """Return the order of the methods by winnings, best first, bot by bot."""
+        """Return, for each bot, the order of the methods by winnings, best first."""
         claims = []
         for method, printed in PRINTED.items():
             won = [f"{row.won:.1f} ({row.spot}, {row.opponent})" for row in rows if row.method.startswith(method)]
@@ -173,17 +173,17 @@ class CDRNRTable2(Experiment[WinRow]):
             listed = ", ".join(f"{name} {most[name]:.1f}" for name in order)
             claims += [
                 Claim(f"{spot}, {opponent}: the most profitable response", "CDBR", listed).judged(
-                    order[0] == "CDBR", "in a spot this small a best response is learned"
+                    order[0] == "CDBR", "in such a small spot ABR learns a best response"
                 ),
                 Claim(f"{spot}, {opponent}: LBR compared with ABR", "LBR wins more", listed).judged(
                     order.index("LBR") < order.index("ABR"),
-                    "in so small a spot ABR learns almost a best response, and LBR assumes calls to the end",
+                    "in such a small spot ABR learns almost a best response, while LBR assumes calls to the end",
                 ),
             ]
         return claims
 
     def draw(self, rows: Sequence[WinRow]) -> "Figure":
-        """Draw a panel per bot, a bar per response, intervals of learned responses, and a line at the best response."""
+        """Draw a panel per bot: a bar per response, intervals of learned responses, and a line at the best response."""
         bots = list(dict.fromkeys((row.spot, row.opponent) for row in rows)) or [("", "")]
         columns = min(2, len(bots))
         height = -(-len(bots) // columns)
@@ -211,13 +211,13 @@ def _paper(method: str) -> str:
 
 
 def _judged(row: WinRow, best: float) -> WinRow:
-    """Return a row with its percentage, and its failure if any."""
+    """Return a row with its percentage, and its failure, if any."""
     lost = row.method.startswith("CDBR") and row.won < -_in_mbb(ROUND_OFF)
     judged = {**vars(row), "percent": 100.0 * row.won / best}
     return WinRow(**judged).failing(
         verdict(
-            (row.won > best + _in_mbb(ROUND_OFF), f"it wins {row.won:.4f}, and a best response {best:.4f}"),
-            (lost, f"{row.won:.4f} is less than an equilibrium wins"),
+            (row.won > best + _in_mbb(ROUND_OFF), f"it wins {row.won:.4f}, but a best response wins {best:.4f}"),
+            (lost, f"{row.won:.4f} is less than an equilibrium's winnings"),
         )
     )
 
@@ -226,7 +226,7 @@ _BOTS: Mapping[str, Callable[[HoldemSpot], Profile]] = {
     "blueprint": lambda spot: solve(Nash(spot.game), "cfr", max_iterations=30, tol=0.0).profile,
     "threshold": lambda spot: Profile([Threshold().strategy(spot.game, seat) for seat in (0, 1)]),
 }
-#: The best response comes first, and the others are compared with it.
+#: The best response comes first, because the others are compared with it.
 _EXACT: Mapping[str, Callable[..., Any]] = {
     "best response": BestResponse,
     "CDBR1": partial(CDBR, lookahead=1),

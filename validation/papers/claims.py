@@ -86,7 +86,7 @@ class Claim:
         holds : bool or callable
             Whether the claim is met, or a function that decides it from the measured value.
         otherwise : str
-            The likely reason if it is not.
+            The likely reason if it is not met.
         """
         if self.measured is None or self.paper is None:
             return self
@@ -112,7 +112,7 @@ class Claim:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Self:
-        """Return the claim of a report; in reports of older versions, which have no verdict, it is open.
+        """Return the claim of a report; it is open if the report is of an older version, which has no verdicts.
 
         Examples
         --------
@@ -125,11 +125,11 @@ class Claim:
 
 
 def near(paper: float, tolerance: float) -> Callable[[float], bool]:
-    """Return a test whether a measured number is within a tolerance of the paper's."""
+    """Return a function that tests whether a measured number is within a tolerance of the paper's."""
     return lambda measured: abs(measured - paper) <= tolerance
 
 
 def tally(claims: Iterable[Claim]) -> str:
-    """Return the numbers of met and unmet claims in words; quantities that the paper does not claim are not counted."""
+    """Return the numbers of met and unmet claims in words, not counting quantities that the paper does not claim."""
     counts = Counter[ClaimStatus](claim.status for claim in claims)
     return ", ".join(f"{counts[one]} {one}" for one in ClaimStatus if counts[one] and one is not ClaimStatus.UNCLAIMED)

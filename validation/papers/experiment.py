@@ -1,7 +1,7 @@
 """Figures and tables of papers: computing, checking, and writing data and pictures.
 
-An experiment has settings, rows of data, a picture, and the paper's claims beside ours. Experiments use solves that
-Ctrl-C ends, timed solves, and many settings in several processes.
+An experiment has settings, rows of data, a picture, and the paper's claims compared with ours. This module provides
+solves that Ctrl-C ends, timed solves, and the computation of many settings in several processes.
 """
 
 import dataclasses
@@ -57,7 +57,7 @@ class Paper:
 
 @dataclass(frozen=True)
 class Limits:
-    """Permitted values of a setting or of a tuple's entries: ``width: Annotated[int, Limits("[2, inf)")]``.
+    """The permitted values of a setting or of a tuple's entries: ``width: Annotated[int, Limits("[2, inf)")]``.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Limits:
     empty: bool = False
 
     def check(self, what: str, value: Any, hint: Any) -> None:
-        """Raise an error if a value has the wrong type, or is outside of the limits.
+        """Raise an error if a value has the wrong type or is outside the limits.
 
         Raises
         ------
@@ -107,17 +107,17 @@ class Experiment(ABC, Generic[R]):
     name : str
         The name on the command line.
     title : str
-        The content in one line.
+        A one-line description of the content.
     figure : str
-        Its name in the paper.
+        The name of the figure or table in the paper.
     paper : Paper
     criterion : str
-        The criterion for each row, in one line.
+        A one-line description of the criterion for each row.
     quick_settings, full_settings : mapping of str
-        Settings for a size that takes at most a minute or two, and for the paper's size or close to it, if they differ
-        from the defaults.
+        The settings, if they differ from the defaults, for a size that takes at most a minute or two, and for the
+        paper's size or one close to it.
     axes : tuple of str
-        The fields over which the rows iterate, the slowest first: there is a row for each combination of their values.
+        The fields over which the rows iterate, the slowest first; there is a row for each combination of their values.
     """
 
     name: ClassVar[str]
@@ -130,7 +130,7 @@ class Experiment(ABC, Generic[R]):
     axes: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        """Raise an error for settings outside of their limits.
+        """Raise an error for settings outside their limits.
 
         Raises
         ------
@@ -147,7 +147,7 @@ class Experiment(ABC, Generic[R]):
 
     @classmethod
     def full(cls) -> Self:
-        """Return the experiment in the paper's size, or close to it."""
+        """Return the experiment in the paper's size, or one close to it."""
         return cls(**cls.full_settings)
 
     @property
@@ -166,7 +166,7 @@ class Experiment(ABC, Generic[R]):
 
     @abstractmethod
     def claims(self, rows: Sequence[R]) -> list[Claim]:
-        """Return the paper's claims beside the measurements, judged; rows may be missing."""
+        """Return the paper's claims with the measurements and verdicts; rows may be missing."""
 
     @abstractmethod
     def draw(self, rows: Sequence[R]) -> "Figure":
@@ -198,7 +198,7 @@ class Reproduction(Findings):
         The experiment with its settings.
     rows : tuple of Row
     seconds : float
-        From start to end, including compilation and building.
+        The time from start to end, including compilation and building.
     interrupted : bool
         Whether it was stopped before all rows were computed.
     """
@@ -215,7 +215,7 @@ class Reproduction(Findings):
 
     @property
     def rows_passed(self) -> bool:
-        """Whether there are rows, none is missing and every one meets its criterion."""
+        """Whether there are rows, no row is missing and every row meets its criterion."""
         return super().passed
 
     @property
@@ -225,7 +225,7 @@ class Reproduction(Findings):
 
     @property
     def summary(self) -> str:
-        """The outcome in one line: rows that meet their criterion, and claims of the paper."""
+        """A one-line outcome: rows that meet their criterion, and claims of the paper."""
         counts = tally(self.claims) if self.rows else ""
         return f"{super().summary}; claims: {counts}" if counts else super().summary
 
@@ -284,7 +284,7 @@ class Reproduction(Findings):
         GameFileError
             If a file cannot be written.
         MissingExtraError
-            If matplotlib is not installed; the data have then been written.
+            If matplotlib is not installed; the data are written before this.
         """
         place = Path(folder)
         texts = {".json": json.dumps(self.to_dict(), allow_nan=False, indent=2) + "\n", ".csv": self.to_csv()}
@@ -301,7 +301,7 @@ class Reproduction(Findings):
         return written
 
 
-#: The checkpoint for completed parts of an experiment.
+#: The checkpoint for the completed parts of an experiment.
 _keeper: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
 
 
@@ -363,7 +363,7 @@ def reproduce(
 
 
 def completed(problem: Any, method: Any = None, **limits: Any) -> Solution:
-    """Solve a problem; Ctrl-C ends the experiment, and its rows so far are kept.
+    """Solve a problem; Ctrl-C ends the experiment, which keeps its rows so far.
 
     Raises
     ------
@@ -383,7 +383,7 @@ def completed(problem: Any, method: Any = None, **limits: Any) -> Solution:
 def timed(problem: Any, method: Any, **limits: Any) -> tuple[Solution, float]:
     """Solve a problem as :func:`completed` does, and also return the time in seconds.
 
-    It is the wall-clock time of the solve alone, or the processor time of the whole call if that is less because other
+    The wall-clock time of the solve alone, or the processor time of the whole call if that is less because other
     programs were running. Constrained CFR and HiGHS's simplex and interior point methods run on one core.
     """
     begun = time.process_time()
@@ -445,7 +445,7 @@ def sweep(function: Callable[..., T], settings: Iterable[tuple[Any, ...]], jobs:
 
 
 def as_plain(value: Any) -> Any:
-    """Return a value of numbers, text, sequences, arrays and dataclasses in a form for JSON."""
+    """Return a value of numbers, strings, sequences, arrays and dataclasses in a form for JSON."""
     if dataclasses.is_dataclass(value):
         return {field.name: as_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, np.ndarray | np.generic):
@@ -456,7 +456,7 @@ def as_plain(value: Any) -> Any:
 
 
 def as_declared(plain: Any, hint: Any) -> Any:
-    """Return a value of a declared type from the plain form of :func:`as_plain`.
+    """Convert the plain form of :func:`as_plain` to a value of a declared type.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The samples of the report on a no-limit hold'em bot: errors of estimated hand values compared with exact ones."""
+"""The samples of the report on a no-limit hold'em bot: errors of estimated hand values."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,20 +25,20 @@ _ESTIMATED = ("flop", "turn")
 
 @dataclass(frozen=True)
 class SamplesRow(Row):
-    """Sampled values of hands on one street compared with the exact ones.
+    """Sampled values of hands on one street, compared with the exact values.
 
     Attributes
     ----------
     street : str
     samples : int
     error : float
-        Root mean square of the estimate minus the exact value.
+        The root mean square of the estimate minus the exact value.
     expected : float
-        Its theoretical maximum, √(mean(1 − v²) / samples); ties make it smaller.
+        Its theoretical maximum, √(mean(1 − v²) / samples); ties reduce it.
     worst : float
         The largest error.
     changed : float
-        The share of hands for which the hand-made bot chooses another automaton.
+        The fraction of hands for which the hand-made bot chooses a different automaton.
     """
 
     street: Annotated[str, Column("street")]
@@ -51,7 +51,7 @@ class SamplesRow(Row):
 
 @dataclass(frozen=True)
 class NLHEBotSamples(Experiment[SamplesRow]):
-    """Values v = W − L of hands on random flops and turns, estimated by samples and computed exactly.
+    """Values v = W − L of hands on random flops and turns, estimated from samples and computed exactly.
 
     Parameters
     ----------
@@ -75,13 +75,13 @@ class NLHEBotSamples(Experiment[SamplesRow]):
     title = "sampled hand values of the report's bot compared with exact ones"
     figure = "section 1.1"
     paper = BOT_REPORT
-    criterion = "the error is that of a mean of so many samples: at most a tenth more than in theory"
+    criterion = "the error is at most a tenth larger than the theoretical error of a mean of that many samples"
     axes = ("streets", "samples")
 
     full_settings: ClassVar = {"boards": 60, "hands": 300}
 
     def rows(self, tell: Tell) -> Iterator[SamplesRow]:
-        """Yield the rows street by street."""
+        """Yield the rows in the order of the streets."""
         for street in self.streets:
             tell(f"exact values on {self.boards} {street}s")
             number = STREETS.index(street)
@@ -94,7 +94,7 @@ class NLHEBotSamples(Experiment[SamplesRow]):
                 yield _row(street, samples, values, exact, bounds)
 
     def claims(self, rows: Sequence[SamplesRow]) -> list[Claim]:
-        """Return the report's statements beside the measurements."""
+        """Return the report's statements and the measurements."""
         return [
             Claim(
                 f"{row.street}: error of a value by {row.samples:,} samples; hands with another automaton",
@@ -106,7 +106,7 @@ class NLHEBotSamples(Experiment[SamplesRow]):
         ]
 
     def draw(self, rows: Sequence[SamplesRow]) -> "Figure":
-        """Draw errors, and the number of changed hands, by samples."""
+        """Draw errors, and the percentage of changed hands, by samples."""
         figure, axes = panels(1, 2, (9.0, 3.6))
         for street, look in zip(self.streets, (Look("blue", "o", "-"), Look("red", "x", "-")), strict=False):
             samples, errors, changed = fields(

@@ -1,4 +1,4 @@
-"""The tuning of the report on a no-limit hold'em bot: its improvement in Leduc poker, and why it is small."""
+"""The tuning in the report on a no-limit hold'em bot: its improvement in Leduc poker, and why it is small."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,14 +21,14 @@ from .experiment import Experiment, Limits, Tell, sweep
 from .nlhe_bot_exploited import BOT_REPORT
 
 _SECOND = Threshold().rounds[1]
-#: Hand-made bots: the library's own, and one that enters only with a king and never raises before the public card.
+#: Hand-made bots: the library's own, and a bot that enters only with a king and never raises before the public card.
 STARTS: Mapping[str, Threshold] = {
     "by hand": Threshold(Threshold().rounds[:2]),
     "cautious": Threshold((ThresholdRound(0.3, 0.9, 0.95, (2, 0, 0, 0), (2, 0, 0, 0)), _SECOND)),
 }
 OPPONENTS = ("uniform", "equilibrium", "itself")
 JUDGES = ("exact", "matches")
-#: An improvement is limited if it is at most this share of a best response's improvement.
+#: An improvement is limited if it is at most this fraction of a best response's improvement.
 LIMITED = 0.5
 #: Smaller changes of an exact payoff count as zero, in antes.
 _NOTHING = 1e-9
@@ -36,7 +36,7 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True)
 class TuningRow(Row):
-    """One hand-made bot tuned in one way; means over the runs, with payoffs in antes per hand averaged over both seats.
+    """One hand-made bot tuned in one way: means over the runs, with payoffs in antes per hand averaged over both seats.
 
     Attributes
     ----------
@@ -44,26 +44,26 @@ class TuningRow(Row):
     against : str
         The opponent: ``uniform``, ``equilibrium``, or ``itself``, the bot before the round.
     judge : str
-        ``exact`` or ``matches``.
+        The judge of a comparison: ``exact`` or ``matches``.
     before, after : float
-        The bot's exact payoff before and after tuning; against itself, the payoff against the hand-made bot.
+        The bot's exact payoff before and after tuning; against ``itself``, the payoff against the hand-made bot.
     first : float
-        The same after one round.
+        The payoff after one round.
     best : float
         A best response's payoff.
     believed : float
-        The total improvement of the accepted rounds according to the judge.
+        The total improvement in the accepted rounds according to the judge.
     exploitability_before, exploitability_after : float
     tried : int
         Number of values tried in a run.
     idle : float
-        The share of these that change nothing.
+        The fraction of these values that change nothing.
     signal : float
-        Root mean square of the payoff changes of the others.
+        The root mean square of the payoff changes of the other values.
     noise : float
         The standard error of a change as measured by the judge.
     mistaken : float or None
-        The share of the judge's improvements that are not real; ``None`` if there were none.
+        The fraction of the judge's improvements that are not real; ``None`` if there were none.
     """
 
     start: Annotated[str, Column("start")]
@@ -100,16 +100,16 @@ class NLHEBotTuning(Experiment[TuningRow]):
     runs : int
         Number of runs, with the seeds 0, 1, …
     rounds, steps : int
-        Rounds over all numbers, and values tried for each.
+        Rounds over all numbers, and values tried for each number.
     matches, deals : int
-        Matches per comparison, without the best and the worst; a deal is two hands.
+        Matches per comparison, not counting the best and the worst one; a deal is two hands.
     jobs : int or None
         Number of processes.
 
     Notes
     -----
-    Every match-based comparison is evaluated exactly afterwards. The signal of a step is the exact change, and its
-    noise is the standard error of the judge's measurement.
+    Every comparison by matches is evaluated exactly afterwards. The signal of a step is the exact change, and its noise
+    is the standard error of the judge's measurement.
     """
 
     starts: Annotated[tuple[str, ...], Limits(choices=STARTS)] = tuple(STARTS)
@@ -127,15 +127,15 @@ class NLHEBotTuning(Experiment[TuningRow]):
     figure = "section 2"
     paper = BOT_REPORT
     criterion = (
-        "by exact payoffs the bot earns more than the one made by hand, against itself after a round, unless that "
-        "earns all there is; of the rises that matches show more than half are none"
+        "by exact payoffs the tuned bot earns more than the hand-made one (against itself, after one round), unless "
+        "that earns the maximum; more than half of the improvements that matches show are not real"
     )
     axes = ("starts", "opponents", "judges")
 
     full_settings: ClassVar = {"runs": 5, "jobs": -1}
 
     def rows(self, tell: Tell) -> Iterator[TuningRow]:
-        """Yield the rows start by start."""
+        """Yield the rows in the order of the starts."""
         for start, against, judge in self.cases:
             tell(f"{start}, against {against}, {judge}")
             settings = [
@@ -145,7 +145,7 @@ class NLHEBotTuning(Experiment[TuningRow]):
             yield _over_runs(list(sweep(tuned_run, settings, self.jobs)))
 
     def claims(self, rows: Sequence[TuningRow]) -> list[Claim]:
-        """Return the report's statements beside the measurements."""
+        """Return the report's statements and the measurements."""
         claims = []
         for row in rows:
             if row.judge == "matches":
@@ -173,7 +173,7 @@ class NLHEBotTuning(Experiment[TuningRow]):
         return claims
 
     def draw(self, rows: Sequence[TuningRow]) -> "Figure":
-        """Draw payoffs before tuning, as believed and after tuning, and exploitability."""
+        """Draw payoffs before tuning, after tuning and as the judge measured them, and exploitability."""
         figure, axes = panels(1, 2, (10.0, 4.2), sharey=True)
         names = [f"{row.start}, {row.against}, {row.judge}" for row in rows]
         places = np.arange(len(rows))[::-1]
@@ -211,12 +211,12 @@ def _seats(against: str) -> Seats:
 def tuned_run(
     start: str, against: str, judge: str, seed: int, rounds: int, steps: int, matches: int, deals: int
 ) -> TuningRow:
-    """Tune once, and evaluate all tried values exactly."""
+    """Tune a bot once, and evaluate all tried values exactly."""
     seats, begun = _seats(against), STARTS[start]
     exact = ExactJudge(seats)
     judged = exact if judge == "exact" else MatchJudge(seats, matches, deals)
     found = tune(judged, begun, Annealing(rounds=rounds, steps=steps), seed=seed)
-    standing = [begun]  # before each round
+    standing = [begun]  # the bot before each round
     for one in found.rounds:
         standing.append(one.found if one.kept else standing[-1])
 
@@ -252,7 +252,7 @@ def _believed(found: Tuned) -> float:
 
 
 def _over_runs(runs: Sequence[TuningRow]) -> TuningRow:
-    """Return the means of runs, with their failures."""
+    """Return the means over the runs, with their failures."""
     one = runs[0]
     names = [name for name, value in vars(one).items() if isinstance(value, float) and name not in ("best", "mistaken")]
     means: dict[str, Any] = {name: float(np.mean([getattr(run, name) for run in runs])) for name in names}
@@ -268,7 +268,7 @@ def _over_runs(runs: Sequence[TuningRow]) -> TuningRow:
             ),
             (
                 not exact and mistaken is not None and not mistaken > 0.5,
-                f"{mistaken or 0.0:.1%} of the rises are none, expected more than half",
+                f"{mistaken or 0.0:.1%} of the improvements are not real, expected more than half",
             ),
         )
     )

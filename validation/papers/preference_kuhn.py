@@ -28,15 +28,15 @@ from .preference_runs import (
     runs_of,
 )
 
-#: The game, and the measured quantity of a run: α, the probability with which player 0 bets holding the jack.
+#: The game, and the measured quantity of a run: α, the probability that player 0 bets when holding the jack.
 GAME, BLUFF = "kuhn", ("b", "J")
-#: Largest exploitability (NashConv divided by two players) after 10,000 iterations, and after the paper's 10⁷ nodes; an
-#: iteration walks all 58.
+#: The largest exploitability (NashConv divided by two players) after 10,000 iterations, and after the paper's 10⁷
+#: nodes; an iteration visits all 58 nodes.
 EXPLOITABILITY, PAPER_EXPLOITABILITY = 0.005, 0.001
 PAPER_ITERATIONS = 172_414
-#: Permitted distance of the mean from its expected range.
+#: The permitted distance of the mean from its expected range.
 SLACK = 0.02
-#: The paper's table 1: player 0's betting probabilities at its infosets, in every equilibrium, by α.
+#: The paper's table 1: player 0's betting probabilities at its infosets in every equilibrium, by α.
 TABLE_1: dict[str, Callable[[float], float]] = {
     "J_": lambda alpha: alpha,
     "J_pb": lambda alpha: 0.0,
@@ -56,15 +56,15 @@ class Setting:
     name : str
         The name in the figure.
     preference : str
-        As in :func:`~treeplex.models.preferences.parse_preference`; empty for CFR.
+        In the form of :func:`~treeplex.models.preferences.parse_preference`; empty for CFR.
     rule : {"rm", "br"}
         The paper's Pref-CFR (RM) and Pref-CFR (BR).
     expected : tuple of float, optional
-        The range in which the mean of α is expected; such settings must also meet the exploitability.
+        The range in which the mean of α is expected; such settings must also reach the required exploitability.
     look : Look
-        The style of its curves.
+        The style of the setting's curves.
     first_regrets : float
-        Initial regrets are random up to this, in payoff units.
+        The largest random initial regret, in payoff units.
     updates : {"simultaneous", "alternating"}
     """
 
@@ -107,7 +107,7 @@ SETTINGS = (
     Setting("(5)", "0/p@first:5", "br", (0.09, 0.14), Look("sky")),
     Setting("(6)", "0/p@first:10", "br", (0.03, 0.11), Look("blue")),
 )
-#: Settings outside of this order: where the ranges of (2) and (3) overlap, either may be above.
+#: Pairs of settings that need not be in this order: where the ranges of (2) and (3) overlap, either may be larger.
 UNORDERED = ("(3)",)
 
 
@@ -124,7 +124,7 @@ class BluffRow(Row):
     runs : int
     iterations : int
     bluff : Band
-        α, the probability with which player 0 bets holding the jack.
+        α, the probability that player 0 bets when holding the jack.
     bluff_least, bluff_most : float
         Final values, over all runs.
     expected_low, expected_high : float or None
@@ -134,7 +134,7 @@ class BluffRow(Row):
     worst_exploitability : float
         The final value of the worst run.
     allowed : Range
-        The range of α that linear programs allow at the NashConv of the runs, on average.
+        The mean of the ranges of α that linear programs allow at the NashConv of the runs.
     excess, efficiency, efficiency_by_loss : float
         As in :class:`~treeplex.validation.papers.preference_runs.Measured`.
     off_table : float
@@ -194,13 +194,13 @@ def bluff_row(setting: Setting, runs: Sequence[Run], most: float = EXPLOITABILIT
         failure=verdict(
             (far, f"alpha {found.values:.4f} is not within {SLACK:g} of {low:g} to {high:g}"),
             (loose, f"exploitability {worst:.2g}, expected below {most:g}"),
-            (not found.excess <= ROUNDING, f"alpha is {found.excess:.1e} outside of what the linear program allows"),
+            (not found.excess <= ROUNDING, f"alpha is {found.excess:.1e} outside the range of the linear program"),
         ),
     )
 
 
 def off_table(run: Run) -> float:
-    """Return the largest difference between a run's behaviour and table 1's with the same α."""
+    """Return the largest difference between a run's behaviour and that of table 1 with the same α."""
     treeplex = game_of(GAME).sequence_form.treeplexes[0]
     bets = {label: float(run.behaviour[treeplex.sequence(label, "b")]) for label in TABLE_1}
     alpha = min(1 / 3, bets["J_"])
@@ -209,7 +209,7 @@ def off_table(run: Run) -> float:
 
 @dataclass(frozen=True)
 class KuhnRuns(Experiment[BluffRow]):
-    """Convergence, and the bluffing frequency, by iteration, for several settings in Kuhn poker.
+    """Convergence and the bluffing frequency, by iteration, for several settings in Kuhn poker.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ class KuhnRuns(Experiment[BluffRow]):
     iterations : int
         Iterations of each run.
     seed : int
-        Seed of the first run; the others have the following ones.
+        Seed of the first run; the other runs use the following seeds.
     jobs : int, optional
         Number of processes for the runs, as in :func:`~treeplex.validation.papers.experiment.sweep`.
     exploitability : float
@@ -253,7 +253,7 @@ class KuhnRuns(Experiment[BluffRow]):
             yield bluff_row(setting, runs, self.exploitability)
 
     def draw(self, rows: Sequence[BluffRow]) -> "Figure":
-        """Draw exploitability and α by iteration, a curve per row, above the exact range of α."""
+        """Draw exploitability and α by iteration, one curve per row, above the exact range of α."""
         settings = {setting.name: setting for setting in self.settings_of_runs}
         titles = list(dict.fromkeys(map(self.panel_of, settings.values())))
         figure, (errors, *panes) = panels(1, 1 + len(titles), (6.6 + 3.6 * len(titles), 4.7))
@@ -263,7 +263,7 @@ class KuhnRuns(Experiment[BluffRow]):
         for title, bluffs in zip(titles, panes, strict=True):
             own = [row for row in rows if self.panel_of(settings[row.setting]) == title]
             for row in own:
-                # Ranges differ little: the grey is darkest where all overlap.
+                # Ranges differ little: the grey is darkest where all of them overlap.
                 Look("grey").shade(
                     bluffs, row.points, row.allowed.low, row.allowed.high, alpha=0.28 / len(own), zorder=0
                 )
@@ -284,29 +284,29 @@ class KuhnRuns(Experiment[BluffRow]):
         return figure
 
 
-#: Why runs do not end at 0.2.
+#: The reason why runs do not end at 0.2.
 ELSEWHERE = "the end depends on the first regrets and the order of updates, or the run is too short to reach the limit"
-#: The paper's start, and where it says that α ends, with the room that 10,000 iterations leave.
+#: The paper's initial regrets, and its limit of α with a tolerance for 10,000 iterations.
 PAPER_START, EXPECTED = 1.0, (0.18, 0.22)
 _WORDS: dict[Updates, str] = {"simultaneous": "both at once", "alternating": "in turn"}
 
 
 @dataclass(frozen=True)
 class PrefCFRFigure1(KuhnRuns):
-    """Convergence of CFR in Kuhn poker, and the bluffing frequency, by iteration, from random initial regrets.
+    """Convergence of CFR in Kuhn poker and the bluffing frequency, by iteration, from random initial regrets.
 
     Parameters
     ----------
     runs, iterations, seed, jobs, exploitability
         As in :class:`KuhnRuns`.
     starts : tuple of float
-        Upper limits of the random initial regrets, in payoff units; the paper's are up to 1.
+        Upper limits of the random initial regrets, in payoff units; the paper's limit is 1.
 
     Notes
     -----
-    Player 0's equilibrium strategies form a family with one parameter, the probability α of a bet holding the jack,
-    from 0 to 1/3. The other player has only one. The paper finds that CFR ends at α = 0.2 "irrespective of the initial
-    strategy", and conjectures that regret matching always has one limit (conjecture 3.1).
+    Player 0's equilibrium strategies form a family with one parameter, the probability α of a bet with the jack, from 0
+    to 1/3. The other player has only one equilibrium strategy. The paper finds that CFR ends at α = 0.2 "irrespective
+    of the initial strategy", and conjectures that regret matching always has the same limit (conjecture 3.1).
 
     References
     ----------
@@ -321,10 +321,10 @@ class PrefCFRFigure1(KuhnRuns):
     figure = "1"
     legend_columns = 2
     criterion = (
-        "alpha always within what the linear program allows at the run's own NashConv and at the strategy's own loss; "
-        f"from first regrets up to 1, with both players at once, its mean within {SLACK:g} of {EXPECTED[0]:g} to "
-        f"{EXPECTED[1]:g} and exploitability below {EXPLOITABILITY:g} in every run, in the full size below "
-        f"{PAPER_EXPLOITABILITY:g}"
+        "alpha is always in the range that the linear program allows at the run's NashConv and the strategy's loss; "
+        f"with first regrets up to 1 and simultaneous updates, its mean is within {SLACK:g} of {EXPECTED[0]:g} to "
+        f"{EXPECTED[1]:g}, and exploitability is below {EXPLOITABILITY:g} in every run (in the full size, below "
+        f"{PAPER_EXPLOITABILITY:g})"
     )
 
     quick_settings: ClassVar = {"runs": 10}
@@ -332,7 +332,7 @@ class PrefCFRFigure1(KuhnRuns):
 
     @property
     def settings_of_runs(self) -> list[Setting]:
-        """Each start with simultaneous and with alternating updates."""
+        """Each range of initial regrets with simultaneous and with alternating updates."""
         colours = cycle(("blue", "red", "green", "orange", "pink", "sky"))
         return [
             Setting(
@@ -361,7 +361,7 @@ class PrefCFRFigure1(KuhnRuns):
                 abs(free[0]) < ROUNDING and abs(free[1] - 1 / 3) < ROUNDING
             ),
             Claim(
-                "largest difference of a run's behaviour from table 1 at its own alpha, on the average of runs",
+                "largest difference of a run's behaviour from table 1 at its own alpha, averaged over the runs",
                 None,
                 largest(row.off_table for row in rows),
             ),
@@ -385,7 +385,7 @@ class PrefCFRFigure1(KuhnRuns):
 
 @dataclass(frozen=True)
 class PrefCFRFigure2(KuhnRuns):
-    """Convergence and bluffing frequency by iteration: six settings of Preference-CFR and CFR in Kuhn poker.
+    """Convergence and the bluffing frequency by iteration: CFR and six settings of Preference-CFR in Kuhn poker.
 
     Parameters
     ----------
@@ -394,10 +394,9 @@ class PrefCFRFigure2(KuhnRuns):
 
     Notes
     -----
-    The degrees apply to player 0's first decisions; with the rule ``br`` all infosets play only one action. The
-    equilibrium strategies of player 0 form a family with one parameter, the probability α of a bet holding the jack,
-    from 0 to 1/3 (the paper's table 1). At a run's own NashConv, linear programs allow α from 0 to 1/3 + 3 NashConv as
-    long as that is small.
+    The degrees apply to player 0's first decisions; with the rule ``br`` only one action is played at each infoset. The
+    equilibrium strategies of player 0 form a family with one parameter, the probability α of a bet with the jack, from
+    0 to 1/3 (the paper's table 1). If a run's NashConv is small, linear programs allow α from 0 to 1/3 + 3 NashConv.
 
     References
     ----------
@@ -410,10 +409,10 @@ class PrefCFRFigure2(KuhnRuns):
     figure = "2"
     legend_columns = 4
     criterion = (
-        f"the mean of alpha within {SLACK:g} of the range expected for the setting, (1) >= (2) > CFR > (4) > (5) > "
-        f"(6), exploitability below {EXPLOITABILITY:g} in every run, in the full size below {PAPER_EXPLOITABILITY:g}, "
-        "and alpha always within what the linear program allows at the run's own NashConv and at the strategy's own "
-        "loss"
+        f"the mean of alpha is within {SLACK:g} of the range expected for the setting, and (1) >= (2) > CFR > (4) > "
+        f"(5) > (6); exploitability is below {EXPLOITABILITY:g} in every run (in the full size, below "
+        f"{PAPER_EXPLOITABILITY:g}); and alpha is always in the range that the linear program allows at the run's "
+        "NashConv and the strategy's loss"
     )
 
     quick_settings: ClassVar = {"runs": 10}
@@ -470,27 +469,27 @@ class PrefCFRFigure2(KuhnRuns):
                 f"more than {COMPARABLE:g} times that of CFR",
             ),
             Claim(
-                "by how much alpha is outside of what linear programs allow",
+                "largest distance of alpha from the range that linear programs allow",
                 None,
                 largest(row.excess for row in rows),
             ),
         ]
 
 
-#: The largest ratio of comparable exploitabilities; and settings with only a lower degree.
+#: The largest ratio of comparable exploitabilities, and pairs of settings that differ only by their degrees.
 COMPARABLE = 2.0
 _LOWER = {"(1)": "(2)", "(6)": "(5)"}
 
 
 def _deviates(row: BluffRow, by_name: Mapping[str, BluffRow]) -> bool:
-    """Whether α moves from 0.2 towards the preference, and farther than with a lower degree."""
+    """Whether α moves from 0.2 towards the preference, and farther than in the setting with a lower degree."""
     sign = 1.0 if "/b" in row.preference else -1.0
     lower = by_name.get(_LOWER.get(row.setting, ""))
     return sign * (row.bluff.end - 0.2) > 0.0 and (lower is None or sign * (row.bluff.end - lower.bluff.end) > 0.0)
 
 
 def _not_below(row: BluffRow, above: BluffRow) -> str:
-    """Return a failure if α is not below that of another setting; (1) and (2) may be equal."""
+    """Return a failure if α is not below that of another setting; α of (1) and (2) may be equal."""
     equal = above.setting == "(1)" and row.bluff.end == above.bluff.end
     if equal or row.bluff.end < above.bluff.end:
         return ""

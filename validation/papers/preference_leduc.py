@@ -1,7 +1,7 @@
 """Styles in Leduc poker by Preference-CFR, compared with the range that linear programs allow.
 
-Figures 3 and 4 of the paper use sampled games. The efficiency, for which the paper has no figure, is the share of the
-affordable style that is found.
+Figures 3 and 4 of the paper use sampled games. The efficiency, for which the paper has no figure, is the achieved
+fraction of the distance to the most extreme affordable style.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,14 +33,15 @@ from .preference_runs import (
     share_of,
 )
 
-#: The measured quantities of a run: how often player 0 raises at its first decision, and calls there holding a king.
+#: The measured quantities of a run: how often player 0 raises at its first decision, and how often it calls there with
+#: a king.
 RAISES, CALLS = ("r", ""), ("c", "K")
 #: Number of cards, and the game's name on the command line.
 GAMES = {6: "leduc", 12: "leduc:ranks=6"}
-#: The same with merged suits, which makes linear programs much smaller; suits do not matter.
+#: The same games with merged suits, which make linear programs much smaller; suits do not matter.
 MERGED = {6: "leduc:merge_suits=true", 12: "leduc:ranks=6,merge_suits=true"}
-#: Without vulnerability, the final mean of raises must be this close to the equilibria's, or closer than after a tenth
-#: of the histories.
+#: Without vulnerability, the final mean of raises must be within this distance of the equilibria's, or closer than
+#: after a tenth of the histories.
 NEAR, EARLIER = 0.03, 0.1
 
 BLACK, EQUILIBRIA = Look("black"), Look("black", line=(0, (5, 3)))
@@ -55,7 +56,7 @@ class Style:
     Attributes
     ----------
     name : str
-        Offensive styles prefer a raise, defensive ones a call, and the normal one nothing.
+        The name: offensive styles prefer a raise, defensive ones a call, and the normal one has no preference.
     degree : float
         δ at player 0's first decisions.
     vulnerability : float
@@ -71,7 +72,7 @@ class Style:
 
     @property
     def preference(self) -> str:
-        """As in :func:`~treeplex.models.preferences.parse_preference`; empty for the normal style."""
+        """The preference, as for :func:`~treeplex.models.preferences.parse_preference`; empty for the normal style."""
         return {"offensive": f"0/r@first:{self.degree:g}", "defensive": f"0/c@first:{self.degree:g}"}.get(self.name, "")
 
     @property
@@ -94,7 +95,7 @@ class Style:
 class StyleRow(Row):
     """All runs of one style in one game with one rule.
 
-    Frequencies are player 0's at its first decision: of raises over all cards, and of calls holding a king.
+    Frequencies are player 0's at its first decision: of raises over all cards, and of calls with a king.
 
     Attributes
     ----------
@@ -117,12 +118,12 @@ class StyleRow(Row):
     equilibrium_raises, equilibrium_calls : float
         Values of equilibrium strategies, from linear programs.
     allowed_raises, allowed_calls : Range
-        The range that linear programs allow at the NashConv of the runs, on average.
+        The mean of the ranges that linear programs allow at the NashConv of the runs.
     excess : float
         The largest distance of any run at any point from the range that linear programs allow at its own NashConv or
         loss.
     efficiency, efficiency_by_loss : float or None
-        For raises, as in :class:`~treeplex.validation.papers.preference_runs.Measured`.
+        The efficiency for raises, as in :class:`~treeplex.validation.papers.preference_runs.Measured`.
     points : tuple of int
         Numbers of touched histories at which curves were sampled.
     raises_by_loss_curve, calls_by_loss_curve : tuple of float
@@ -187,7 +188,7 @@ def style_row(cards: int, rule: Rule, style: Style, points: Sequence[int], runs:
         raises_by_loss_curve=raised.bounds_by_loss,
         calls_by_loss_curve=called.bounds_by_loss,
         failure=verdict(
-            (not excess <= ROUNDING, f"a frequency is {excess:.1e} outside of what the linear program allows"),
+            (not excess <= ROUNDING, f"a frequency is {excess:.1e} outside the range of the linear program"),
             (far, f"raises {raises:.4f}, no nearer to {equilibrium:.4f} than {raises.mean[tenth]:.4f}"),
         ),
     )
@@ -195,7 +196,7 @@ def style_row(cards: int, rule: Rule, style: Style, points: Sequence[int], runs:
 
 @dataclass(frozen=True)
 class LeducStyles(Experiment[StyleRow]):
-    """Convergence, calls with the king, and raises, by histories touched, for several styles.
+    """Convergence, calls with the king, and raises, by touched histories, for several styles.
 
     Parameters
     ----------
@@ -207,7 +208,7 @@ class LeducStyles(Experiment[StyleRow]):
     histories : int
         Approximate number of histories touched by each run.
     seed : int
-        Seed of the first run; the others have the following ones.
+        Seed of the first run; the other runs use the following seeds.
     jobs : int, optional
         Number of processes for the runs, as in :func:`~treeplex.validation.papers.experiment.sweep`.
     """
@@ -224,16 +225,16 @@ class LeducStyles(Experiment[StyleRow]):
     axes = ("cards", "rules", "styles")
     paper = PREFERENCE_CFR
     criterion = (
-        "raises and calls always within what linear programs allow at the run's own NashConv and at the strategy's own "
-        f"loss; without vulnerability the mean of raises within {NEAR:g} of the equilibria's, or nearer to it than "
-        "after a tenth of the histories; with more vulnerability above zero more style"
+        "raises and calls are always in the range that linear programs allow at the run's NashConv and the strategy's "
+        f"loss; without vulnerability the mean of raises is within {NEAR:g} of the equilibria's, or nearer to it than "
+        "after a tenth of the histories; a larger vulnerability above zero gives more style"
     )
 
     quick_settings: ClassVar = {"cards": (6,), "runs": 3}
     full_settings: ClassVar = {"jobs": -1}
 
     def rows(self, tell: Tell) -> Iterator[StyleRow]:
-        """Yield the rows game by game and rule by rule."""
+        """Yield the rows in the order of games and rules."""
         tell("linear programs")
         for cards in self.cards:
             for share in (RAISES, CALLS):
@@ -252,7 +253,7 @@ class LeducStyles(Experiment[StyleRow]):
             yield before[-1]
 
     def _out_of_order(self, row: StyleRow, before: Sequence[StyleRow]) -> list[str]:
-        """Return the earlier rows with more vulnerability but less style, or vice versa."""
+        """Return failures for earlier rows with more vulnerability but less style, or vice versa."""
         sign = -1.0 if row.style.startswith("defensive") else 1.0
         wrong = []
         for other in before:
@@ -274,7 +275,7 @@ class LeducStyles(Experiment[StyleRow]):
             found += self._claims_of(own, f"{cards} cards, rule {rule}")
         found.append(
             Claim(
-                "by how much frequencies are outside of what linear programs allow",
+                "largest distance of a frequency from the range that linear programs allow",
                 None,
                 largest(row.excess for row in rows),
             )
@@ -296,7 +297,7 @@ class LeducStyles(Experiment[StyleRow]):
         ]
 
     def draw(self, rows: Sequence[StyleRow]) -> "Figure":
-        """Draw NashConv, calls with the king and raises by histories touched, above the exact ranges.
+        """Draw NashConv, calls with the king and raises by touched histories, above the exact ranges.
 
         There is a row of panels for each game and rule.
         """
@@ -355,9 +356,9 @@ class PrefCFRFigure3(LeducStyles):
     Notes
     -----
     The paper says "12-card (6-pair)", but its published code plays the usual game of six cards; both are available
-    here. That code uses the rule ``br`` at all infosets, so its normal style is not external-sampling MCCFR but sampled
-    fictitious play; with the rule ``rm`` it is the former. The paper's player holds one particular card; here it is a
-    king of either suit.
+    here. That code uses the rule ``br`` at all infosets, so its normal style is sampled fictitious play, not
+    external-sampling MCCFR; with the rule ``rm`` it is the latter. The paper's player holds one particular card; here
+    it holds a king of either suit.
 
     References
     ----------
@@ -390,8 +391,8 @@ class PrefCFRFigure4(LeducStyles):
 
     Notes
     -----
-    The paper contradicts itself: according to the caption a larger β makes calls more frequent, according to the text
-    raises. Raises are preferred.
+    The paper contradicts itself: a larger β makes calls more frequent according to the caption, but raises according to
+    the text. Here raises are preferred.
 
     References
     ----------
@@ -434,15 +435,15 @@ class PrefCFRFigure4(LeducStyles):
         ]
 
 
-#: By how much a frequency may fall below that with less vulnerability, because runs are finite.
+#: The amount by which a frequency may fall below the one with less vulnerability, because runs are finite.
 NOISE = 0.005
-#: Differences of frequencies up to this are negligible.
+#: Differences of frequencies up to this size are negligible.
 NEGLIGIBLE = 0.02
 
 
 @dataclass(frozen=True)
 class EfficiencyRow(Row):
-    """One run, compared with the optimum at its price.
+    """One run, compared with the optimal style for the same loss.
 
     Attributes
     ----------
@@ -464,11 +465,11 @@ class EfficiencyRow(Row):
     allowed : float
         The limit in the preferred direction that linear programs allow at that NashConv.
     efficiency : float or None
-        The share achieved of the distance from the equilibrium's frequency to that limit.
+        The achieved fraction of the distance from the equilibrium's frequency to that limit.
     loss : float
         The largest possible loss of player 0's strategy relative to the value of the game, in antes.
     allowed_by_loss, efficiency_by_loss : float, float or None
-        The same for that loss.
+        The limit and the efficiency at that loss.
     excess : float
         The distance of the frequency from the range that its loss allows.
     """
@@ -498,20 +499,21 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
     ----------
     degrees : tuple of float
     vulnerabilities : tuple of float
-        In antes, increasing.
+        Vulnerabilities in antes, in increasing order.
     styles : tuple of {"offensive", "defensive"}
     rules : tuple of {"rm", "br"}
     cards : int
         Number of cards in the game, 6 or 12.
     iterations : int
-        Iterations of each run through the whole game, with simultaneous updates.
+        Iterations of each run, which visit the whole game with simultaneous updates.
     jobs : int, optional
         Number of processes for the runs, as in :func:`~treeplex.validation.papers.experiment.sweep`.
 
     Notes
     -----
-    The styles of figures 3 and 4, computed on the whole game instead of samples: see
-    :func:`~treeplex.solvers.style_efficiency`. The paper has no such numbers: it only compares styles with each other.
+    The styles are those of figures 3 and 4, computed on the whole game instead of samples; see
+    :func:`~treeplex.solvers.style_efficiency`. The paper has no such numbers, because it only compares styles with each
+    other.
 
     References
     ----------
@@ -528,20 +530,20 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
     jobs: int | None = None
 
     name = "pref-cfr-efficiency"
-    title = "share of the affordable style that Preference-CFR finds in Leduc poker"
+    title = "efficiency of the styles that Preference-CFR finds in Leduc poker"
     figure = "3, 4"
     axes = ("styles", "rules", "degrees", "vulnerabilities")
     paper = PREFERENCE_CFR
     criterion = (
-        "the frequency of raises within what linear programs allow at the strategy's own loss, and further towards the "
-        f"style with every larger vulnerability, but for {NOISE:g} that the length of a run leaves"
+        "the frequency of raises is in the range that linear programs allow at the strategy's own loss, and moves "
+        f"towards the style with every larger vulnerability, except for {NOISE:g} because runs are finite"
     )
 
     quick_settings: ClassVar = {"degrees": (5.0, 10.0), "vulnerabilities": (0.0, 0.05, 0.1, 0.2)}
     full_settings: ClassVar = {"iterations": 200_000, "jobs": -1}
 
     def rows(self, tell: Tell) -> Iterator[EfficiencyRow]:
-        """Yield the rows style by style and rule by rule, with increasing vulnerability for each degree."""
+        """Yield the rows in the order of styles and rules, with increasing vulnerability for each degree."""
         tell("linear programs")
         exact_range(MERGED[self.cards], *RAISES)
         groups = [
@@ -555,7 +557,7 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
             yield last
 
     def claims(self, rows: Sequence[EfficiencyRow]) -> list[Claim]:
-        """Return the paper's statements on degrees, and measurements that it does not report."""
+        """Return the paper's statements on degrees, and measurements that the paper does not report."""
         costly = [row for row in rows if row.vulnerability > 0.0]
         found = [
             Claim(
@@ -580,7 +582,7 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
     def draw(self, rows: Sequence[EfficiencyRow]) -> "Figure":
         """Draw runs by loss and frequency of raises, between the exact limits; one panel per rule."""
         figure, grid = panels(1, len(self.rules), (5.2 * len(self.rules), 4.9), squeeze=False, sharey=True)
-        # Degrees differ little: marks are hollow, and smaller ones lie inside larger ones.
+        # Degrees differ little: marks are hollow, and smaller marks lie inside larger ones.
         marks = zip(
             map(Look, cycle(("green", "blue", "red", "orange", "pink")), cycle("osD^v")),
             cycle((10, 7, 4)),
@@ -591,7 +593,7 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
         for rule, axes in zip(self.rules, grid[0], strict=True):
             if curve is not None:
                 how = {"color": Look("grey").hexadecimal, "alpha": 0.22, "linewidth": 0}
-                axes.fill_betweenx(curve.knots, curve.losses, 10.0, **how, label="what the loss allows, exactly")
+                axes.fill_betweenx(curve.knots, curve.losses, 10.0, **how, label="exact range at this loss")
                 EQUILIBRIA.level(axes, rows[0].equilibrium, label="equilibria")
                 axes.set_xlim(0.0, 1.06 * max(row.loss for row in rows))
             for degree, (look, size) in looks.items():
@@ -600,7 +602,7 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
                     losses, raises = [row.loss for row in own], [row.raises for row in own]
                     label = f"δ = {degree:g}" if style == self.styles[0] else None
                     look.plot(axes, losses, raises, label=label, markersize=size, markerfacecolor="none", linewidth=1.1)
-            axes.set(xlabel="what player 0's strategy loses at most (antes)", title=f"rule {rule.upper()}")
+            axes.set(xlabel="largest possible loss of player 0's strategy (antes)", title=f"rule {rule.upper()}")
             axes.set_ylim(-0.02, 1.02)
         grid[0][0].set_ylabel("raise at first")
         legend_below(figure, 5)
@@ -608,7 +610,7 @@ class PrefCFREfficiency(Experiment[EfficiencyRow]):
 
 
 def efficiency_row(cards: int, style: Style, rule: Rule, iterations: int) -> EfficiencyRow:
-    """Return the row of one run, before comparing it with others."""
+    """Return the row of one run, before comparing it with other runs."""
     spec = MERGED[cards]
     method = PrefCFR(style.preference, vulnerability=style.vulnerability, rule=rule)
     solution = completed(Nash(game_of(spec)), method, tol=0.0, max_iterations=iterations)
@@ -629,18 +631,18 @@ def efficiency_row(cards: int, style: Style, rule: Rule, iterations: int) -> Eff
         allowed_by_loss=found.bound_by_loss,
         efficiency_by_loss=found.ratio_by_loss,
         excess=found.excess,
-        failure="" if found.excess <= ROUNDING else f"{found.excess:.1e} outside of what the linear program allows",
+        failure="" if found.excess <= ROUNDING else f"{found.excess:.1e} outside the range of the linear program",
     )
 
 
 def _against_vulnerability(row: EfficiencyRow, before: EfficiencyRow | None) -> str:
-    """Return a failure if a row contradicts the one before, which differs only in its vulnerability."""
+    """Return a failure if a row contradicts the previous row, which differs only in its vulnerability."""
     if before is None or (before.style, before.rule, before.degree) != (row.style, row.rule, row.degree):
         return ""
     further = row.raises - before.raises if row.style == "offensive" else before.raises - row.raises
     if further > -NOISE:
         return ""
-    return f"raises {row.raises:.4f}, and {before.raises:.4f} with beta {before.vulnerability:g}"
+    return f"raises {row.raises:.4f}, but {before.raises:.4f} with beta {before.vulnerability:g}"
 
 
 def _pairs(rows: Sequence[EfficiencyRow]) -> list[tuple[EfficiencyRow, EfficiencyRow]]:

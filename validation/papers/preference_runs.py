@@ -30,9 +30,9 @@ PREFERENCE_CFR = Paper(
 
 #: The quantiles of the band over all runs.
 QUANTILES = (0.05, 0.95)
-#: Permitted distance of a value from the range of linear programs, for round-off.
+#: The permitted distance of a value from the range of linear programs, for round-off.
 ROUNDING = 1e-7
-#: Number of walks used to estimate the histories touched per walk.
+#: The number of walks from which the number of touched histories per walk is estimated.
 _FIRST_WALKS = 16
 
 
@@ -62,7 +62,7 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Band(Curve):
-    """Means over all runs, and the quantiles that contain most runs, at each point.
+    """Means over all runs, and quantiles between which most runs lie, at each point.
 
     In a row's dictionary the field ``raises`` becomes ``raises``, ``raises_low`` and ``raises_high`` for the final
     values, and ``raises_curve``, ``raises_low_curve`` and ``raises_high_curve`` for all points.
@@ -84,7 +84,7 @@ class Band(Curve):
 
     @property
     def spread(self) -> "Range":
-        """The final range of most runs."""
+        """The final range that contains most runs."""
         return Range(self.low, self.high)
 
     def __format__(self, form: str) -> str:
@@ -136,10 +136,10 @@ class Measured:
         The largest distance of any run, at any point, from the range allowed at its own NashConv, or from the narrower
         range at the loss of player 0's strategy.
     bounds_by_loss : tuple of float
-        The limit in the preferred direction at the loss of the runs' own strategies, on average, at each point; empty
-        without a preference.
+        The mean limit in the preferred direction at the loss of the runs' own strategies, at each point; empty without
+        a preference.
     ratio, ratio_by_loss : float or None
-        The final share achieved of the distance from the equilibria to the limit, on average; ``None`` without a
+        The mean achieved fraction, at the end, of the distance from the equilibria to the limit; ``None`` without a
         preference.
     """
 
@@ -181,13 +181,13 @@ def _mean_of(ratios: Sequence[float | None]) -> float | None:
 
 @lru_cache(maxsize=4)
 def game_of(spec: str) -> Game:
-    """Return a game; the most recent ones stay in memory."""
+    """Return a game; the most recently used games stay in memory."""
     return load_game(spec)
 
 
 @lru_cache(maxsize=8)
 def share_of(spec: str, action: str, card: str = "") -> Functional:
-    """Return the probability with which player 0 takes an action at its first decision, holding a card of a rank.
+    """Return the probability that player 0 takes an action at its first decision, with a card of a given rank.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def share_of(spec: str, action: str, card: str = "") -> Functional:
         A poker game whose first infosets are named by the card.
     action : str
     card : str
-        The rank; by default any.
+        The rank; by default any rank.
     """
     game = game_of(spec)
     treeplex = game.sequence_form.treeplexes[0]
@@ -211,12 +211,12 @@ def share_of(spec: str, action: str, card: str = "") -> Functional:
 
 @lru_cache(maxsize=8)
 def exact_range(spec: str, action: str, card: str = "") -> TradeOff:
-    """Return the range of that probability that linear programs allow, by the loss, with all its pieces."""
+    """Return the range of that probability that linear programs allow, as a piecewise function of the loss."""
     return trade_off(game_of(spec), share_of(spec, action, card))
 
 
 def full_run(spec: str, method: Any, shares: Sequence[tuple[str, str]], points: Sequence[int], seed: int) -> Run:
-    """Return a run that walks the whole game at each iteration.
+    """Return a run that visits the whole game in each iteration.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def runs_of(
     run : callable
         :func:`full_run` or :func:`sampled_run`.
     kinds : mapping of str to tuple
-        Its arguments except the seed, by the description of the kind.
+        The function's arguments except the seed, by the description of the kind.
     seeds : sequence of int
     tell, jobs
         As in :func:`~treeplex.validation.papers.experiment.sweep_groups`.

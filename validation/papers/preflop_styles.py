@@ -1,4 +1,4 @@
-"""Styles of the small blind before the flop by Preference-CFR, and the smallest cost of the same frequencies."""
+"""Styles of the small blind before the flop by Preference-CFR, and the smallest loss with the same frequencies."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from .preference_runs import PREFERENCE_CFR
 
 Rule = Literal["rm", "br"]
 Updates = Literal["alternating", "simultaneous"]
-#: The menu of the first decision, and how often the paper's strategies take each action, in per cent.
+#: The menu of the first decision, and the frequencies of its actions in the paper's strategies, in per cent.
 MENU = ("fold", "call", "raise 2", "raise 3", "all-in")
 PRINTED: Mapping[str, tuple[float, ...]] = {
     "normal": (5.4, 52.7, 42.0, 0.0, 0.0),
@@ -33,24 +33,24 @@ PRINTED: Mapping[str, tuple[float, ...]] = {
 }
 #: The preferred actions of each style.
 PREFERRED: Mapping[str, tuple[str, ...]] = {"aggressive": ("raise 2", "raise 3"), "loose-passive": ("call",)}
-#: Table 2, mBB/hand: the style of the small blind, then of the big blind.
+#: Table 2 in mBB/hand, by the style of the small blind and then of the big blind.
 TABLE: Mapping[str, Mapping[str, float]] = {
     "aggressive": {"aggressive": 68.6, "normal": 58.7, "loose-passive": 67.6},
     "normal": {"aggressive": 80.2, "normal": 73.2, "loose-passive": 79.8},
     "loose-passive": {"aggressive": 74.7, "normal": 66.9, "loose-passive": 73.8},
 }
-#: The paper's δ and β, the latter in big blinds, given the hand, and a smaller β.
+#: The paper's δ and β, and a smaller β; each β is in big blinds, given the hand.
 DEGREE, VULNERABILITY, SMALL = 5.0, 0.05, 0.015
-#: To what the normal style and linear programs are solved, in big blinds.
+#: The exploitability to which the normal style and linear programs are solved, in big blinds.
 TOLERANCE = 0.0005
-#: The paper's bar for the normal style, and the allowance for round-off, in mBB.
+#: The paper's limit for the exploitability of the normal style, and the allowance for round-off, in mBB.
 BAR, ROUNDING = 4.0, 1e-6
-#: Permitted distance of frequencies from the printed ones, in points; and of styles from the normal one according to
-#: the text, in mBB.
+#: The permitted distance of frequencies from the printed ones, in percentage points, and of styles from the normal one
+#: according to the text, in mBB.
 POINTS, WITHIN = 1.0, 10.0
-#: Why styles fall further behind.
+#: The reason why styles lose more than in the paper.
 TAKES_BETA = "β = 0.05 lets each hand give up 50 mBB, and styles take a fifth to a half of that"
-#: Why numbers are others than the printed ones.
+#: The reason why numbers differ from the printed ones.
 OTHER_MODEL = "the paper gives neither stack sizes nor play after the flop; the model here differs"
 
 
@@ -70,7 +70,7 @@ class _Styles:
         return {}
 
     def profile(self, style: str, beta: float) -> PublicProfile:
-        """Return what both players do where the small blind has a style and may give up β."""
+        """Return the strategies of both players if the small blind has a style and may give up β."""
         key = style, 0.0 if style == "normal" else beta
         if key not in self.found:
             game = self.rules.game
@@ -84,7 +84,7 @@ class _Styles:
         return self.found[key]
 
     def method(self, style: str, beta: float) -> PrefCFR:
-        """Return Preference-CFR with β given the hand: that times the probability of the hand is counterfactual."""
+        """Return Preference-CFR with β given the hand; the counterfactual β is β times the probability of the hand."""
         dealt = pairs().sum(axis=1) / pairs().sum()
         preferences = [
             Prefer(list(PREFERRED[style]), DEGREE, player=0, infosets=((), name), vulnerability=beta * chance)
@@ -95,7 +95,7 @@ class _Styles:
         )
 
     def value_against(self, style: str, other: str, beta: float) -> float:
-        """Return what the small blind of one style wins from the big blind of another, big blinds a hand."""
+        """Return the small blind's winnings with one style against another's big blind, in big blinds per hand."""
         mine, theirs = self.profile(style, beta), self.profile(other, beta)
         form = self.rules.public_form
         mixed = PublicProfile(form, lambda node: (theirs if form.players[node] else mine).behaviour(node))
@@ -123,21 +123,21 @@ class PreflopStyleRow(Row):
     Attributes
     ----------
     vulnerability : float
-        β, big blinds; 0 for the normal style.
+        β, in big blinds; 0 for the normal style.
     style : str
     fold, call, raise_2, raise_3, all_in : float
         The frequency of each action at the first decision, over all hands.
     paper : str
-        The same, as the paper prints it for its β.
+        The frequencies that the paper prints for its β.
     exploitability : float
-        NashConv / 2 of both players' strategies, mBB.
+        NashConv / 2 of both players' strategies, in mBB.
     loss : float
         The largest possible loss of the small blind's strategy relative to the value of the game, in mBB, proven by
         best responses.
     bound : float
         The largest possible loss of Preference-CFR in the limit: β, in mBB.
     least_low, least_high : float or None
-        Bounds on the smallest loss of a strategy that folds as rarely, or raises as often, in mBB.
+        Bounds on the smallest loss of a strategy that folds as rarely, or raises as often, as this one, in mBB.
     strategy : tuple of tuple of float
         The frequency of each action for each of the 169 classes.
     """
@@ -159,13 +159,13 @@ class PreflopStyleRow(Row):
 
     @property
     def frequencies(self) -> tuple[float, ...]:
-        """In the order of the menu."""
+        """The frequencies in the order of the menu."""
         return self.fold, self.call, self.raise_2, self.raise_3, self.all_in
 
 
 @dataclass(frozen=True)
 class _InModel(Experiment[Row]):
-    """The model of both experiments."""
+    """The common settings of both experiments: the preflop model."""
 
     stack: Annotated[int, Limits("[4, 1000]")] = 100
     streets: Annotated[int, Limits("[1, 3]")] = 2
@@ -190,16 +190,17 @@ class PrefCFRFigure5(_InModel):
     iterations : int
         Iterations of Preference-CFR.
     rule : {"rm", "br"}
-        Its rule: in proportion to regrets, or the best action alone, the paper's. Regrets are discounted as DCFR's.
+        The rule: in proportion to regrets, or only the best action, as in the paper. Regrets are discounted as in DCFR.
     updates : {"alternating", "simultaneous"}
-        Whether players update in turn; both at once need several times the iterations here.
+        Whether players update in turn or simultaneously; simultaneous updates need several times as many iterations
+        here.
     vulnerabilities : tuple of float
-        β, the paper's and others, in big blinds.
+        Values of β, the paper's and others, in big blinds.
 
     Notes
     -----
-    The paper says neither how deep its stacks are nor what comes after the flop, a game of 25 million states; the model
-    here is its own. δ = 5, and β is 0.05 big blinds in the paper, at the first decision, given the hand.
+    The paper specifies neither the stack sizes nor the play after the flop in its game of 25 million states. The model
+    here is the library's own. δ = 5, and β is 0.05 big blinds in the paper, at the first decision, given the hand.
     """
 
     styles: ClassVar[tuple[str, ...]] = tuple(PRINTED)
@@ -209,16 +210,16 @@ class PrefCFRFigure5(_InModel):
     figure = "5"
     criterion = (
         "loose-passive folds less often than normal, and aggressive raises more often; no style loses more than β, or "
-        "less than is proven for its frequencies; normal is exploitable by at most 4 mBB"
+        "less than the proven bound for its frequencies; normal is exploitable by at most 4 mBB"
     )
 
     @property
     def cases(self) -> list[tuple[str, float]]:
-        """The normal style, and the others with each β."""
+        """The normal style, and the other styles with each β."""
         return [("normal", 0.0), *((style, beta) for beta in self.vulnerabilities for style in self.styles[1:])]
 
     def rows(self, tell: Tell) -> Iterator[PreflopStyleRow]:
-        """Yield the styles, the normal one first."""
+        """Yield the rows of the styles, the normal one first."""
         model, normal = _Styles(self), None
         for style, beta in self.cases:
             tell(f"{style}, β = {beta:g}" if beta else style)
@@ -262,11 +263,11 @@ class PrefCFRFigure5(_InModel):
             failure=verdict(
                 (
                     style == "loose-passive" and not fold < before[0],
-                    f"folds {fold:.4f}, no less than {before[0]:.4f}",
+                    f"folds {fold:.4f}, not less than {before[0]:.4f}",
                 ),
                 (
                     style == "aggressive" and not raises > before[2] + before[3],
-                    f"raises {raises:.4f}, no more than {before[2] + before[3]:.4f}",
+                    f"raises {raises:.4f}, not more than {before[2] + before[3]:.4f}",
                 ),
                 (
                     style != "normal" and not 1000 * loss <= bound,
@@ -274,7 +275,7 @@ class PrefCFRFigure5(_InModel):
                 ),
                 (
                     bool(least) and not 1000 * loss >= 1000 * least[0] - ROUNDING,
-                    f"loses {1000 * loss:.3f} mBB, less than is proven for its frequencies",
+                    f"loses {1000 * loss:.3f} mBB, less than the proven bound for its frequencies",
                 ),
                 (
                     style == "normal" and not exploitability <= BAR,
@@ -284,7 +285,7 @@ class PrefCFRFigure5(_InModel):
         )
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """Return how often each style takes each action, there and here."""
+        """Return how often each style takes each action, in the paper and here."""
         printed_for = {0.0, VULNERABILITY}
         styles = {
             row.style: row for row in rows if isinstance(row, PreflopStyleRow) and row.vulnerability in printed_for
@@ -299,8 +300,8 @@ class PrefCFRFigure5(_InModel):
         normal = styles.get("normal")
         if normal is not None and "loose-passive" in styles:
             share = styles["loose-passive"].fold / normal.fold if normal.fold else None
-            claim = Claim("loose-passive: folds, as a share of normal's", 0.3 / 5.4, share)
-            bound = "β bounds the regret of each hand, and if the worst hands all call, the big blind adapts"
+            claim = Claim("loose-passive: folds relative to normal's", 0.3 / 5.4, share)
+            bound = "β bounds the regret of each hand, and if all of the worst hands call, the big blind adapts"
             found.append(claim.judged(near(0.3 / 5.4, POINTS / 100), bound))
         if normal is not None and "aggressive" in styles:
             bold = styles["aggressive"]
@@ -327,11 +328,11 @@ class MatchRow(Row):
     Attributes
     ----------
     vulnerability : float
-        β of styles but the normal one, big blinds.
+        β of all styles except the normal one, in big blinds.
     small_blind, big_blind : str
-        Styles: the big blind plays the strategy trained against a small blind of that style.
+        The styles. The big blind plays the strategy trained against a small blind of its style.
     paper, value : float
-        The small blind's winnings, in mBB/hand; the paper's with its β.
+        The small blind's winnings, in mBB/hand; the paper's winnings are with its β.
     least, most : float
         Bounds on the value, proven by best responses to both strategies.
     """
@@ -347,12 +348,12 @@ class MatchRow(Row):
 
 @dataclass(frozen=True)
 class PrefCFRTable2(_InModel):
-    """The winnings of styles against each other, heads-up, exact in the model.
+    """The winnings of styles against each other, heads-up, computed exactly in the model.
 
     Parameters
     ----------
     stack, streets, continuations, iterations, rule, updates, vulnerabilities
-        As :class:`PrefCFRFigure5` has them.
+        As in :class:`PrefCFRFigure5`.
     """
 
     small_blinds: ClassVar[tuple[str, ...]] = ("normal", "aggressive", "loose-passive")
@@ -361,11 +362,11 @@ class PrefCFRTable2(_InModel):
     name = "pref-cfr-table-2"
     title = "preflop styles against each other"
     figure = "table 2"
-    criterion = "everybody wins at least what its strategy guarantees; the normal ones win the value, to within 4 mBB"
+    criterion = "every player wins at least what its strategy guarantees; the normal styles win the value, within 4 mBB"
     axes = ("vulnerabilities", "small_blinds", "big_blinds")
 
     def rows(self, tell: Tell) -> Iterator[MatchRow]:
-        """Yield the cells, the normal small blind's first."""
+        """Yield the rows of the cells, the normal small blind's first."""
         model = _Styles(self)
         for beta, mine, theirs in self.cases:
             tell(f"β = {beta:g}: {mine} against {theirs}")
@@ -382,7 +383,7 @@ class PrefCFRTable2(_InModel):
             yield MatchRow(beta, mine, theirs, TABLE[mine][theirs], value, least, most, failure=failure)
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """Return every printed number beside ours, and the distance of styles from the normal one."""
+        """Return every printed number compared with ours, and the distance of styles from the normal one."""
         cells = [row for row in rows if isinstance(row, MatchRow)]
         found = [
             Claim(f"{row.small_blind} against {row.big_blind}, mBB/hand", row.paper, row.value).judged(
@@ -398,7 +399,7 @@ class PrefCFRTable2(_InModel):
         ]
 
     def _behind(self, cells: Sequence[MatchRow], style: str, beta: float) -> Claim:
-        """Return how far a style is from the normal small blind against the same big blinds, which was to be little."""
+        """Return how much less a style wins than the normal small blind against the same big blinds."""
         normal = {row.big_blind: row for row in cells if row.small_blind == "normal"}
         own = [(row, normal[row.big_blind]) for row in cells if row.small_blind == style and row.big_blind in normal]
         here = largest(abs(row.value - other.value) for row, other in own)
@@ -415,7 +416,7 @@ class PrefCFRTable2(_InModel):
         )
 
     def draw(self, rows: Sequence[Row]) -> "Figure":
-        """Draw what each small blind wins from each big blind, here and in the paper."""
+        """Draw the winnings of each small blind against each big blind, here and in the paper."""
         own = [row for row in rows if isinstance(row, MatchRow) and row.vulnerability == self.vulnerabilities[0]]
         here, there = (
             {(row.small_blind, row.big_blind): getattr(row, name) for row in own} for name in ("value", "paper")
@@ -424,12 +425,12 @@ class PrefCFRTable2(_InModel):
 
 
 def draw_charts(charts: Sequence[tuple[str, Sequence[float], Sequence[Sequence[float]]]]) -> "Figure":
-    """Draw charts of the first decision, three in a line.
+    """Draw charts of the first decision, three per line.
 
     Parameters
     ----------
     charts : sequence of tuple
-        A title, how often each action of the menu is taken over all hands, and the same of each of the 169 classes.
+        A title, the frequency of each action of the menu over all hands, and its frequency for each of the 169 classes.
     """
     from matplotlib.patches import Patch
 
@@ -464,7 +465,7 @@ def draw_tables(
     Parameters
     ----------
     here, there : mapping of pairs of str to float
-        In mBB/hand, by the styles of both sides.
+        Winnings in mBB/hand, by the styles of both sides.
     styles : sequence of str
         The styles in order.
     seats : two str

@@ -1,4 +1,4 @@
-"""The figures and tables of papers by name."""
+"""The registry of figures and tables of papers."""
 
 from typing import Any
 
@@ -54,7 +54,7 @@ EXPERIMENTS: Registry[type[Experiment[Any]]] = Registry(
 
 
 def find_experiment(name: str) -> type[Experiment[Any]]:
-    """Return an experiment by its name.
+    """Return an experiment by name.
 
     Raises
     ------

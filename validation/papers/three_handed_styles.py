@@ -42,7 +42,7 @@ TABLE: Mapping[tuple[str, str], float | None] = {
     ("loose-passive", "aggressive"): 256.3,
     ("loose-passive", "loose-passive"): 260.0,
 }
-#: The text's frequencies of actions, in per cent of hands: the style, the action of the menu, and its frequency.
+#: The text's frequencies of actions, in per cent of hands: style, action of the menu, and frequency.
 PRINTED = (
     ("normal", "fold", 61.4),
     ("normal", "call", 0.0),
@@ -58,7 +58,7 @@ class Trained:
     Attributes
     ----------
     frequencies : tuple of float
-        At the button's first decision, in the order of the menu.
+        The frequencies at the button's first decision, in the order of the menu.
     gains : tuple of float
         Each player's gain from a best response to the others' average strategies, in big blinds.
     cce_gap : float
@@ -66,7 +66,7 @@ class Trained:
     plans : list of ndarray
         The average plans.
     strategy : tuple of tuple of float
-        How often each of the 169 classes takes each action at the button's first decision.
+        The frequency of each action for each of the 169 classes at the button's first decision.
     """
 
     frequencies: tuple[float, ...]
@@ -77,7 +77,7 @@ class Trained:
 
 
 def train(stack: int, style: str, iterations: int, every: int, vulnerability: float) -> Trained:
-    """Return what discounted CFR finds, with Preference-CFR's rule at the button's first decision."""
+    """Run discounted CFR with Preference-CFR's rule at the button's first decision, and return the result."""
     game = load_game("three_handed", stack=stack)
     method = (
         PrefCFR(
@@ -111,19 +111,20 @@ class ThreeHandedRow(Row):
     Attributes
     ----------
     button, blinds : str
-        Styles: the blinds play the strategies trained against a button of that style.
+        The styles. The blinds play the strategies trained against a button of their style.
     paper : float or None
         The button's winnings in the paper, in mBB/hand; one number is missing.
     value : float
-        The same here, exact in the model.
+        The button's winnings here, computed exactly in the model.
     fold, call, raise_2, raise_3, all_in : float
         The frequency of each action at the button's first decision, over all hands.
     nash_conv : float
         NashConv of the three players' strategies in the run with the button's style, in mBB.
     cce_gap : float
-        The coarse-correlated gap of the joint play of that run, mBB.
+        The coarse-correlated gap of the joint play of that run, in mBB.
     strategy : tuple of tuple of float
-        How often each of the 169 classes takes each action, where the blinds are of the button's style; else empty.
+        The frequency of each action for each of the 169 classes, if the blinds have the button's style; otherwise
+        empty.
     """
 
     button: Annotated[str, Column("button")]
@@ -141,32 +142,32 @@ class ThreeHandedRow(Row):
 
     @property
     def frequencies(self) -> tuple[float, ...]:
-        """In the order of the menu."""
+        """The frequencies in the order of the menu."""
         return self.fold, self.call, self.raise_2, self.raise_3, self.all_in
 
 
 @dataclass(frozen=True)
 class PrefCFRTable3(Experiment[ThreeHandedRow]):
-    """The winnings of the button's styles with three players, exact in the model.
+    """The winnings of the button's styles with three players, computed exactly in the model.
 
     Parameters
     ----------
     stack : int
-        In big blinds.
+        The stack size in big blinds.
     iterations : int
     every : int
-        Interval of iterations between recorded profiles, from which the average strategies and the joint play are
-        formed.
+        Number of iterations between recorded profiles, from which the average strategies and the joint play are
+        computed.
     slack : float
-        What a best response may gain beyond β, mBB: runs end.
+        The largest permitted gain of a best response beyond β, in mBB, because runs are finite.
     vulnerability : float
-        β, big blinds; the paper's by default.
+        β, in big blinds; by default the paper's.
 
     Notes
     -----
-    The paper says neither how deep its stacks are nor what comes after the flop; the game here is ``three_handed``, in
-    which hands are checked down. δ = 5, and β is 0.05 big blinds in the paper, at the button's first decision, given
-    the hand. Regrets are discounted as in DCFR.
+    The paper specifies neither the stack sizes nor the play after the flop. The game here is ``three_handed``, in which
+    hands are checked down. δ = 5, and β is 0.05 big blinds in the paper, at the button's first decision, given the
+    hand. Regrets are discounted as in DCFR.
     """
 
     stack: Annotated[int, Limits("[4, 1000]")] = 25
@@ -180,8 +181,8 @@ class PrefCFRTable3(Experiment[ThreeHandedRow]):
     figure = "table 3"
     paper = PREFERENCE_CFR
     criterion = (
-        "no player gains more than β and 15 mBB by a best response where styles were trained; loose-passive calls more "
-        "often than normal, and aggressive raises more often"
+        "no player gains more than β plus 15 mBB by a best response if the styles were trained together; "
+        "loose-passive calls more often than normal, and aggressive raises more often"
     )
     quick_settings: ClassVar = {"iterations": 60, "every": 4}
     full_settings: ClassVar = {"iterations": 400}
@@ -191,11 +192,11 @@ class PrefCFRTable3(Experiment[ThreeHandedRow]):
     axes = ("buttons", "blinds")
 
     def rows(self, tell: Tell) -> Iterator[ThreeHandedRow]:
-        """Yield the cells, the normal button's first."""
+        """Yield the rows of the cells, the normal button's first."""
         settings = [(self.stack, style, self.iterations, self.every, self.vulnerability) for style in self.buttons]
         found = {}
         for style, one in zip(self.buttons, sweep(train, settings), strict=True):
-            tell(f"{style}: trained")
+            tell(f"training the style {style}")
             found[style] = one
         game, normal = load_game("three_handed", stack=self.stack), found["normal"].frequencies
         for mine, theirs in self.cases:
@@ -221,7 +222,7 @@ class PrefCFRTable3(Experiment[ThreeHandedRow]):
             )  # fmt: skip
 
     def claims(self, rows: Sequence[ThreeHandedRow]) -> list[Claim]:
-        """Return every printed number beside ours."""
+        """Return every printed number compared with ours."""
         own = {row.button: row for row in rows}
         return (
             [
@@ -242,7 +243,7 @@ class PrefCFRTable3(Experiment[ThreeHandedRow]):
         )
 
     def _behind(self, rows: Sequence[ThreeHandedRow], style: str) -> Claim:
-        """Return the distance of a style from the normal button against the same blinds."""
+        """Return how much less a style wins than the normal button against the same blinds."""
         normal = {row.blinds: row for row in rows if row.button == "normal"}
         own = [(row, normal[row.blinds]) for row in rows if row.button == style and row.blinds in normal]
         apart = largest(abs(row.value - other.value) for row, other in own)
@@ -250,5 +251,5 @@ class PrefCFRTable3(Experiment[ThreeHandedRow]):
         return Claim(words, "within 10", apart).judged(lambda apart: apart <= WITHIN, TAKES_BETA)
 
     def draw(self, rows: Sequence[ThreeHandedRow]) -> "Figure":
-        """Draw the chart of each button, as the second row of figure 5 does."""
+        """Draw the chart of each button, as in the second row of figure 5."""
         return draw_charts([(row.button, row.frequencies, row.strategy) for row in rows if row.strategy])

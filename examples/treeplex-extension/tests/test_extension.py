@@ -1,4 +1,4 @@
-"""The package works as documented, in Python and on the command line."""
+"""Tests that the package works as documented, in Python and on the command line."""
 
 import json
 from fractions import Fraction

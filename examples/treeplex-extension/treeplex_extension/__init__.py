@@ -1,1 +1,1 @@
-"""A game, a problem, a method, an opponent and a suite for treeplex, found by the entry points in pyproject.toml."""
+"""A game, a problem, a method, an opponent, a bot and a suite for treeplex, found by entry points in pyproject.toml."""

@@ -11,8 +11,8 @@ from treeplex.seqform import About
 class Blotto:
     """Colonel Blotto: both players divide soldiers among fields, and the player with more soldiers on a field wins it.
 
-    Player 0 moves first in the tree, and player 1 does not see the move. An action is the text of the soldiers on each
-    field, such as ``2-1-0``, and a state the tuple of the actions so far. There is no chance, so the method
+    Player 0 moves first in the tree, and player 1 does not see the move. An action is a string of the soldiers on each
+    field, such as ``2-1-0``, and a state is the tuple of the actions so far. There is no chance, so the method
     ``chance_outcomes`` is not needed. The payoff is the number of fields won minus that of fields lost.
     """
 

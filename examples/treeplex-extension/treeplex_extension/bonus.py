@@ -1,4 +1,4 @@
-"""Equilibrium strategies of a player who also receives a bonus."""
+"""An equilibrium strategy for a player who also receives a bonus."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -16,10 +16,12 @@ class BonusResponse(OnePlayerProblem, SaddleProblem):
     """A strategy with the best worst case for a player who is paid a bonus per unit of a functional of its plan.
 
     max over x of b c · x + min over y of xᵀ M y, an instance of the canonical program with the tilt b c. On the command
-    line a field of the kind ``Functional`` takes a term, ``--reward "0/K_:b"``, and a number takes a number.
+    line, a field of the kind ``Functional`` takes a term, ``--reward "0/K_:b"``, and a number takes a number.
     """
 
-    reward: Annotated[Functional, About("what is paid for, TERM+… as in --constrain", kind=Functional, form="TERM")]
+    reward: Annotated[
+        Functional, About("the rewarded quantity, TERM+… as in --constrain", kind=Functional, form="TERM")
+    ]
     bonus: Annotated[Fraction | float, About("payoff units for each unit of it", minimum=0)] = field(kw_only=True)
 
     name: ClassVar[str] = "bonus"

@@ -26,7 +26,7 @@ class FictitiousPlay(Method):
     default_iterations: ClassVar[int] = 100_000
 
     def backend(self, problem, options):
-        """Run the method: treeplex computes the certificate of the returned plans, and determines the status."""
+        """Run the method. treeplex then computes the certificate of the returned plans and determines the status."""
         begun = time.perf_counter()
         play = Play(problem, self.power)
         built = time.perf_counter() - begun

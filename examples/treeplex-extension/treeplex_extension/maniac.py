@@ -9,7 +9,7 @@ from treeplex.solvers.matches.bots import MatchBot
 
 @dataclass(frozen=True)
 class Maniac(MatchBot):
-    """``maniac:share=1/2`` goes all-in in half of its decisions, and calls in the others."""
+    """Goes all-in in half of its decisions and calls in the others, for ``maniac:share=1/2``."""
 
     share: Annotated[float, About("how often it goes all-in", minimum=0, maximum=1)] = 0.5
 

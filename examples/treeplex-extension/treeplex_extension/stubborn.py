@@ -10,9 +10,9 @@ from treeplex.solvers.opponents.strategies import Opponent
 
 @dataclass(frozen=True)
 class Stubborn(Opponent):
-    """``stubborn:b`` bets wherever it can, and plays uniformly elsewhere."""
+    """Bets wherever it can, for ``stubborn:b``, and plays uniformly elsewhere."""
 
-    action: Annotated[str, About("what it does", form="ACTION", first=True)]
+    action: Annotated[str, About("the action it always takes", form="ACTION", first=True)]
 
     name: ClassVar[str] = "stubborn"
 

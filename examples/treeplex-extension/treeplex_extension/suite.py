@@ -1,4 +1,4 @@
-"""The comparisons of ``treeplex validate --suite extension``."""
+"""The comparisons for ``treeplex validate --suite extension``."""
 
 from treeplex.validation import Case, Suite
 
