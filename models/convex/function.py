@@ -80,8 +80,8 @@ class ConvexFunction:
 
     Attributes
     ----------
-    The sequences at which a is not zero, in increasing order.
-        The sequences on which a is not zero, rising.
+    indices : ndarray of int32, shape (k,)
+        The sequences at which a is not zero, in increasing order.
     numbers : ndarray of float64, or of numbers of any kind, shape (k,)
         The values of a there. Exact methods use integers and fractions exactly, and read a float as its shortest
         decimal.
@@ -209,7 +209,7 @@ class ConvexFunction:
         return gradient, constant
 
     def steepness(self, plan: Floats) -> float:
-        """Return the size of the slopes of f near a plan, up to a factor; 1 if f is constant."""
+        """Return the order of magnitude of the slopes of f near a plan; 1 if f is constant."""
         own = largest(self.coefficients[self.indices > 0])
         return max([own, *(term.steepness(plan) for term in self.terms)]) or 1.0
 

@@ -73,7 +73,9 @@ class Goofspiel:
 
     cards: Annotated[int, About("cards of each player, and prizes", minimum=2, maximum=13)] = 4
     order: Annotated[Literal["descending", "ascending", "random"], About("order of the prizes")] = "descending"
-    payoff: Annotated[Literal["points", "win_loss"], About("own minus other's points, or the sign of that")] = "points"
+    payoff: Annotated[
+        Literal["points", "win_loss"], About("own points minus the other player's, or the sign of the difference")
+    ] = "points"
     _hands: dict[int, tuple[str, ...]] = field(init=False, repr=False, compare=False)
     _rounds: dict[str, dict[str, tuple[int, str, str, int, int]]] = field(init=False, repr=False, compare=False)
     _forced: dict[int, dict[int, int]] = field(init=False, repr=False, compare=False)
@@ -165,7 +167,7 @@ class Goofspiel:
         return told + "?" if state[0] == 1 else told
 
     def _labels(self, state: Any) -> tuple[str, str]:
-        """Return what both players know, with player 0's bid as soon as it is made."""
+        """Return both players' information, with player 0's bid as soon as it is made."""
         if state[0] == 1:
             return f"{state[3][1]}{state[4]}", state[1]
         if state[0] == TERMINAL:

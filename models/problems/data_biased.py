@@ -73,7 +73,7 @@ class BiasedReplies(Replies):
         return sp.csr_array(trusted - sp.eye_array(plans.num_sequences, format="csr")[1:])
 
     def preimage(self, plan: Floats) -> Floats:
-        """Return the z that spreads the plan's behaviour beyond the model's share; uniform where nothing exceeds it."""
+        """Return the z that plays the plan's behaviour beyond the model's part; uniform where nothing is left."""
         offsets, counts = self.plans.offsets[:-1], self.plans.num_actions
         behaviour = np.maximum(self.plans.behaviour(plan) - self.least, 0.0)
         if len(counts):
@@ -185,7 +185,7 @@ class DataBiasedResponse(ResponseProblem, SaddleProblem):
     @property
     def meaning(self) -> str:
         """The meaning of the objective."""
-        return "against a player who follows the model with probability p at each infoset, else at worst"
+        return "against a player who follows the model with probability p at each infoset, otherwise in the worst case"
 
     def saddle(self, exact: bool = False) -> Saddle:
         """Return max over x, min over z of xᵀ M T z.

@@ -18,7 +18,7 @@ class RationalProgram:
     ----------
     objective : ndarray of Fraction, shape (columns,)
     matrix : Triplets, shape (rows, columns)
-        One entry per place, sorted by columns.
+        One entry per position, sorted by columns.
     row_lower, row_upper : ndarray of Fraction, shape (rows,)
         The floats ``inf`` and ``-inf`` if there is no bound.
     column_lower, column_upper : ndarray of Fraction, shape (columns,)

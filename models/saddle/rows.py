@@ -163,7 +163,9 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class ConstraintMatrix:
-    """G x + K s ≤ h with s ≥ l, each row divided by its largest coefficient, as solvers' tolerances are absolute.
+    """The rows G x + K s ≤ h with s ≥ l, each divided by its largest coefficient.
+
+    Rows are divided because solver tolerances are absolute.
 
     Made by :meth:`of` in floats, by :meth:`exact` in fractions.
 

@@ -48,7 +48,7 @@ class SolvedPreflop:
         if isinstance(profile, Profile):
             check_same_game(profile[0], rules.game)
         elif profile.form.fingerprint != self.form.fingerprint:
-            raise InvalidStrategyError(f"the profile is of another game, expected one of {rules.game.spec}")
+            raise InvalidStrategyError(f"the profile is for another game, expected a profile of {rules.game.spec}")
         self.profile = PublicProfile.of(self.form, profile)
 
     def __repr__(self) -> str:
