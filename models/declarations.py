@@ -95,8 +95,7 @@ GadgetName = Annotated[
     ),
 ]
 _LEVEL = About(
-    "level of the public tree at which subgames begin; several levels as 2+5; chance for subgames after public "
-    "chance events",
+    "level of the public tree at which subgames begin, or several such as 2+5, or chance: after public chance events",
     kind=str,
     shown="after chance",
     form="L",

@@ -68,8 +68,7 @@ def collect_constraints(given: Any, game: Game) -> tuple[Constraint, ...]:
 def _check_no_text(given: Any) -> None:
     if isinstance(given, str):
         raise InvalidConstraintError(
-            f"{shown(given)} is a string, expected a constraint; parse_constraint(text, game) returns a list of "
-            "constraints"
+            f"{shown(given)} is a string, expected a constraint; parse_constraint(text, game) returns a list of them"
         )
 
 

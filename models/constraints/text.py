@@ -326,8 +326,7 @@ class TermReader(Tokens):
         if len(found) > 1:
             raise self.error(
                 token.start,
-                f"{owner} has {len(found)} {kind}s whose labels are all written {token.shown}, expected labels that "
-                "are written differently",
+                f"{owner} has {len(found)} {kind}s whose labels read {token.shown}, expected distinct labels",
             )
         if not found:
             listed = one_line(", ".join(map(quoted_label, known)), 60) if len(known) <= 8 else ""

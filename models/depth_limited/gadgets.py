@@ -44,11 +44,7 @@ class Gadget:
 GADGETS: dict[str, Gadget] = {
     gadget.name: gadget
     for gadget in (
-        Gadget(
-            "full",
-            safe=("level",),
-            source="Milec, Kubíček and Lisý (2021): everything above the subgames stays in the game",
-        ),
+        Gadget("full", safe=("level",), source="Milec, Kubíček and Lisý (2021): all play so far stays in the game"),
         Gadget("none", source="unsafe resolving: the other player's play above the subgame is kept as found"),
         Gadget("resolving", form="stops", source="Burch, Johanson and Bowling, AAAI 2014"),
         Gadget(

@@ -73,9 +73,7 @@ class Goofspiel:
 
     cards: Annotated[int, About("cards of each player, and prizes", minimum=2, maximum=13)] = 4
     order: Annotated[Literal["descending", "ascending", "random"], About("order of the prizes")] = "descending"
-    payoff: Annotated[
-        Literal["points", "win_loss"], About("own points minus the other player's, or the sign of the difference")
-    ] = "points"
+    payoff: Annotated[Literal["points", "win_loss"], About("own points minus the other's, or the sign")] = "points"
     _hands: dict[int, tuple[str, ...]] = field(init=False, repr=False, compare=False)
     _rounds: dict[str, dict[str, tuple[int, str, str, int, int]]] = field(init=False, repr=False, compare=False)
     _forced: dict[int, dict[int, int]] = field(init=False, repr=False, compare=False)

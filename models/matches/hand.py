@@ -228,9 +228,7 @@ def play_hand(
 
     deck = tuple(map(int, deck))
     if len(bots) != table.seats or len(rngs) != table.seats:
-        raise InvalidGameError(
-            f"received {len(bots)} bots and {len(rngs)} rngs, expected one for each of {table.seats} seats"
-        )
+        raise InvalidGameError(f"received {len(bots)} bots and {len(rngs)} rngs, expected {table.seats}: one per seat")
     if len(deck) < 2 * table.seats + 5 or len(set(deck)) < len(deck) or not set(deck) <= set(range(52)):
         raise InvalidGameError(f"deck is {shown(deck)}, expected {2 * table.seats + 5} different cards from 0 to 51")
     if time_limit is not None:

@@ -139,9 +139,7 @@ class HandHistories:
             others = (foreign_file(path, unpack=True) for path in sorted(Path(self.source).rglob("*"))[:_LOOKED_AT])
             foreign = next(filter(None, others), None)
             hint = "" if foreign is None else f" (there is {foreign.kind}: {foreign.advice})"
-            raise PlayLogError(
-                f"{name}: no hand histories in this folder, expected files with the suffix {', '.join(SUFFIXES)}{hint}"
-            )
+            raise PlayLogError(f"{name}: no hand histories in this folder, expected {', '.join(SUFFIXES)}{hint}")
         return found
 
     def _hands(self, source: Any) -> Iterator[Hand]:
@@ -296,7 +294,7 @@ def _hand(fields: dict[str, Any], line: int) -> Hand:
         raise BadLineError("malformed", "blinds_or_straddles and antes are 0, expected blinds or antes")
     if not least:
         raise BadLineError(
-            "malformed", f"min_bet is {'0' if 'min_bet' in fields else 'missing'}, expected an amount above 0"
+            "malformed", f"min_bet is {'0' if 'min_bet' in fields else 'missing'}, expected a bet above 0"
         )
     trimmed = {"true": True, "false": False}.get(str(fields.get("ante_trimming_status", False)).lower())
     if trimmed is None:

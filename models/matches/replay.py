@@ -268,9 +268,7 @@ class Replay:
                 self.street += 1
                 betting.deal_street()
                 if betting.actor_index is not None and len(self.board) > _BOARD[self.street]:
-                    raise BadLineError(
-                        "contradiction", f"deals cards beyond the {STREETS[self.street]} before anybody acts"
-                    )
+                    raise BadLineError("contradiction", f"deals past the {STREETS[self.street]} before anybody acts")
         else:
             raise BadLineError("malformed", "is not a deal, expected d dh PLAYER CARDS or d db CARDS")
 
@@ -301,9 +299,7 @@ class Replay:
         self.seen.difference_update(held or ())
         shown_cards = self._cards(words[2])
         if len(shown_cards) != 2 or (held is not None and set(held) != set(shown_cards)):
-            raise BadLineError(
-                "contradiction", "shows cards other than those dealt" if held else "does not show two cards"
-            )
+            raise BadLineError("contradiction", "shows cards not dealt to it" if held else "does not show two cards")
         self.cards[seat] = self.shown[seat] = shown_cards
 
     def _seat(self, text: str) -> int:

@@ -112,10 +112,7 @@ class MenuLines:
                 child = self._nearest(node, (total - highest) / (before + 2.0 * highest))
                 highest = total
             if child is None:
-                raise PlayLogError(
-                    f"{action} has no counterpart in the model after the line "
-                    f"'{', '.join(map(str, self.form.path(node)))}'"
-                )
+                raise PlayLogError(f"{action} has no counterpart after '{', '.join(map(str, self.form.path(node)))}'")
             nodes.append(child)
             if not self.after[child] or not self.first_street[self.form.children[child]].any():
                 break

@@ -99,9 +99,7 @@ class LineObservations:
         check_two_players("an opponent model", self.game)
         object.__setattr__(self, "player", checked_player(self.game, self.player))
         if self.game.public_form is None:
-            raise UnsupportedProblemError(
-                f"line observations need a game in public form, which {self.game.spec} does not have"
-            )
+            raise UnsupportedProblemError(f"line observations need a public form, and {self.game.spec} has none")
         nodes = len(self.form.players)
         own, theirs = (len(self.form.states[seat]) for seat in (self.player, self.opponent))
         for name, shape in (("passed", (nodes,)), ("held", (nodes, own)), ("shown", (nodes, theirs))):

@@ -143,15 +143,13 @@ def _reader(game: Game, buckets: Any) -> Bucket:
     for player, own in buckets.items():
         if isinstance(player, bool) or player not in range(game.num_players):
             raise InvalidGameError(
-                f"buckets are given for player {shown(player)}, but {game.spec} has players 0 to {game.num_players - 1}"
+                f"buckets for player {shown(player)}: expected 0 to {game.num_players - 1} of {game.spec}"
             )
         if not isinstance(own, Mapping):
             raise InvalidGameError(f"the buckets of player {player} are {shown(own)}, expected a mapping of labels")
         for label in own:
             if game.sequence_form.treeplexes[player].find_infoset(label) is None:
-                raise InvalidGameError(
-                    f"buckets of player {player}: {game.spec} has no infoset {shown(label)} for this player"
-                )
+                raise InvalidGameError(f"buckets of player {player}: no infoset {shown(label)} in {game.spec}")
     return lambda player, label: buckets.get(player, {}).get(label, label)
 
 
@@ -344,9 +342,7 @@ def _ranks(group: str, ranks: tuple[str, ...], which: str) -> list[str]:
         if dash:
             first, last = place(low), place(high)
             if first > last:
-                raise InvalidStrategyError(
-                    f"abstraction: received the range {shown(piece, 40)}, expected the lower rank first"
-                )
+                raise InvalidStrategyError(f"abstraction: received {shown(piece, 40)}, expected the lower rank first")
             found += ranks[first : last + 1]
         else:
             # Names of one character need no separator.

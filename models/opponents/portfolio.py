@@ -192,9 +192,7 @@ class ExploreThenCommit(Learner):
         """
         gaps, tried = _gaps(means, choices), self.each * len(means)
         if len(gaps) != len(self.counts):
-            raise InvalidStrategyError(
-                f"received {len(gaps)} means, expected one for each of {len(self.counts)} strategies"
-            )
+            raise InvalidStrategyError(f"received {len(gaps)} means, expected {len(self.counts)}: one per strategy")
         later = max(0, choices - tried) * np.exp(-self.each * gaps**2)
         return float((gaps * (self.each + later)).sum())
 
@@ -355,8 +353,7 @@ class Portfolio:
         self.highest = check_number(self.highest, "highest", InvalidStrategyError, f"({self.lowest!r}, inf)")
         if len(self.bots) != len(self.learner.counts):
             raise InvalidStrategyError(
-                f"received {len(self.bots)} bots and a learner of {len(self.learner.counts)} strategies, expected "
-                "equal numbers"
+                f"{len(self.bots)} bots and a learner of {len(self.learner.counts)} strategies, expected equal numbers"
             )
 
     def begin(self, table: Table, seat: int) -> None:

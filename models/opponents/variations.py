@@ -65,8 +65,7 @@ def mixture(strategies: Sequence[Strategy], weights: Sequence[float | Fraction])
         check_same_game(strategy, parts[0].sequence_form)
         if strategy.player != parts[0].player:
             raise InvalidStrategyError(
-                f"a mixture of strategies of players {parts[0].player} and {strategy.player}: expected strategies of "
-                "one player"
+                f"a mixture of strategies of players {parts[0].player} and {strategy.player}: expected one player"
             )
     if not all(is_number(share) and 0 <= share <= 1 for share in shares) or abs(float(sum(shares)) - 1.0) > _TOLERANCE:
         raise InvalidStrategyError(f"a mixture has weights {shown(shares)}, expected probabilities that sum to 1")

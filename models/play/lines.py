@@ -281,8 +281,7 @@ class LogLines:
                 others.append((seat, label))
             elif label != private:
                 raise BadLineError(
-                    "contradiction",
-                    f"shown has {shown(label, 60)} for the log's own seat, but private is {shown(private)}",
+                    "contradiction", f"shown has {shown(label, 60)} for the own seat, but private is {shown(private)}"
                 )
         return tuple(sorted(others))
 

@@ -155,9 +155,7 @@ class StoredNumbers(NodeNumbers):
         self._kept = np.array(self._array("kept", np.int64))
         if len(self._children) < 2 or self._blocks[-1] != len(self._behaviour):
             ends = int(self._blocks[-1]) if len(self._blocks) else 0
-            raise self._damaged(
-                f"its behaviour has {len(self._behaviour):,} numbers, but the spot's tree needs {ends:,}"
-            )
+            raise self._damaged(f"its behaviour has {len(self._behaviour):,} numbers, but its tree needs {ends:,}")
         self._values, self._equities = (
             [self._array(f"{name} {seat}", np.float64, len(self._kept), len(spot.hands[seat])) for seat in (0, 1)]
             for name in ("values", "equities")
@@ -367,7 +365,7 @@ def behaviour_blocks(form: PublicForm, stored: Any) -> dict[int, Any]:
     sizes = _sizes(form)
     ends = np.concatenate([[0], np.cumsum(sizes)]).tolist()
     if len(stored) != ends[-1]:
-        raise ValueError(f"its behaviour has {len(stored):,} numbers, but the spot's tree needs {ends[-1]:,}")
+        raise ValueError(f"its behaviour has {len(stored):,} numbers, but its tree needs {ends[-1]:,}")
     return {
         node: stored[ends[node] : ends[node + 1]].reshape(-1, len(form.states[form.players[node]]))
         for node in form.decisions.tolist()

@@ -109,9 +109,7 @@ class Preflop:
     num_players: ClassVar[int] = 2
 
     stack: Annotated[int, About("stack of each player, in big blinds", minimum=2, maximum=1000)] = 100
-    continuations: Annotated[
-        int, About("number of continuations at the flop; 0 plays the model out", minimum=0, maximum=4)
-    ] = 4
+    continuations: Annotated[int, About("continuations at the flop; 0 plays the model out", minimum=0, maximum=4)] = 4
     chooser: Annotated[Literal["bb", "sb"], About("player who chooses a continuation")] = "bb"
     raises: Annotated[int, About("largest number of raises before all-in", minimum=1, maximum=10)] = 3
     streets: Annotated[int, About("betting rounds after the flop", minimum=1, maximum=3)] = 1
@@ -119,10 +117,7 @@ class Preflop:
     def __post_init__(self) -> None:
         check_parameters(self)
         if self.continuations == 0 and self.chooser != "bb":
-            raise InvalidGameError(
-                "preflop: chooser = sb with continuations = 0, where nobody chooses; expected continuations of "
-                "at least 1"
-            )
+            raise InvalidGameError("preflop: chooser = sb with continuations = 0; expected continuations = 1 or more")
 
     @property
     def begun(self) -> "Betting":

@@ -97,8 +97,7 @@ class CaughtOnce(Problem):
 
     name: ClassVar[str] = "caught-once"
     question: ClassVar[str] = (
-        "Which mixtures of routes leave nobody anything to gain by another route, if the first detection catches an "
-        "attacker?"
+        "Which mixtures of routes leave nobody anything to gain by another route, if one detection is enough?"
     )
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.ROUTES})
     example_game: ClassVar[str] = "patrol.toml"

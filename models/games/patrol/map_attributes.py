@@ -115,9 +115,7 @@ def meant(
         name = meaning(key, known) if isinstance(key, str) else key
         if name in known:
             if name in spelled:
-                raise refusal(
-                    f"{shown(spelled[name], 40)} and {shown(key, 40)} both mean {name}, expected only one of them"
-                )
+                raise refusal(f"{shown(spelled[name], 40)} and {shown(key, 40)} both mean {name}, expected only one")
             spelled[name] = key
             if notes is not None and key.strip().casefold() != name:
                 notes.add(f"the attribute {shown(key, 40)} is read as {name}")

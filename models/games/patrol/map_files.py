@@ -187,7 +187,7 @@ def _read_csv(content: bytes, roads: Roads) -> None:
         data = dict(zip(columns, cells, strict=True))
         given = [[name_in_file(data.pop(end), "the edge", number) for end in pair] for pair in pairs]
         if any(others != given[0] for others in given):
-            raise GameFileError(f"the ends are given by {given[0]} and by {given[1]}, expected only one pair", number)
+            raise GameFileError(f"{given[0]} and {given[1]} both give the ends, expected only one pair", number)
         roads.graph.add_nodes_from(given[0])
         said = roads.attributes({name: value for name, value in data.items() if value}, "the edge", number)
         roads.add_edge(given[0], said, "the edge", number)

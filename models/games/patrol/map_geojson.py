@@ -194,9 +194,7 @@ class _Features:
         pairs = [tuple(by_meaning[end] for end in pair) for pair in ends_of(by_meaning)]
         found = [pair for pair in pairs if all(str(end).strip() in self._roads.graph for end in pair)]
         if any([str(end) for end in pair] != [str(end) for end in found[0]] for pair in found):
-            raise GameFileError(
-                f"{line.where}: the ends are given by {found[0]} and by {found[1]}, expected only one pair"
-            )
+            raise GameFileError(f"{line.where}: {found[0]} and {found[1]} both give the ends, expected only one pair")
         return replace(line, ends=found[0]) if found else line
 
     def _add_lines(self, lines: Sequence[_Line]) -> None:
@@ -233,10 +231,7 @@ class _Features:
             whole = number_of(data.get(name))
             if math.isfinite(whole):
                 data[name] = whole * part
-                self._note(
-                    f"{name} of a line of several parts is divided among them in proportion to their lengths",
-                    line.where,
-                )
+                self._note(f"{name} of a line of several parts is divided in proportion to their lengths", line.where)
         return data
 
     def _note_junctions(self, found: Junctions, lines: Sequence[_Line]) -> None:
