@@ -230,7 +230,7 @@ def test_buckets_are_named_as_they_are_written(game, text, label, bucket):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "has 1 round, expected two with / between them, such as JQ.K/pair.nopair"),
+        ("", "has 1 round, expected two separated by /, such as JQ.K/pair.nopair"),
         ("JQ.K", "has 1 round"),
         ("JQ.K/pair.nopair/x", "has 3 rounds"),
         ("JQ.JK/pair.nopair", "rank J appears twice in the first round"),
@@ -240,8 +240,8 @@ def test_buckets_are_named_as_they_are_written(game, text, label, bucket):
         ("K-J.Q/pair.nopair", "range 'K-J', expected the lower rank first"),
         ("J-.QK/pair.nopair", "unknown rank ''"),
         ("JQ+.K/pair.nopair", "unknown rank ''"),
-        ("JQ.K/pair", "the second round has pair alone, expected pair.nopair"),
-        ("JQ.K/nopair", "nopair goes with pair alone"),
+        ("JQ.K/pair", "the second round has only pair, expected pair.nopair"),
+        ("JQ.K/nopair", "nopair can only be combined with pair"),
         ("JQ.K/par.nopair", r"did you mean pair\?"),
         ("JQ.K/pair.nopiar", r"did you mean nopair\?"),
         ("JQ.K/pair.pair", "the second round has pair twice"),

@@ -329,7 +329,7 @@ REFUSED = {
     "a wrong escape": ('0/"K\\x":b <= 1', "expected a JSON string in double quotes"),
     "single quotes": ("0/'K_':b <= 1", 'column 3: received "\'"; labels are quoted with double quotes'),
     "a plus too many": ("0/K_:b + <= 1", "column 10: received '<=', expected a term"),
-    "both players": ("0/K_:b + 1/K_b:b <= 1", "column 10: a term of player 1 beside one of player 0"),
+    "both players": ("0/K_:b + 1/K_b:b <= 1", "column 10: terms of players 1 and 0 are added"),
     "probabilities at two infosets": (
         "0/K_:b + 0/J_pb:b <= 1",
         "column 10: a probability at 0/J_pb, whose reach depends on the plan, is linear only where it is alone or",
@@ -352,7 +352,7 @@ def test_what_is_no_constraint_is_refused_in_one_line(text, message):
     [
         ("0/K_:b <= 1", "term '0/K_:b <= 1', column 8: received '<=', expected + or the end"),
         ("0/J_pb:b", "a probability at 0/J_pb, whose reach depends on the plan, is linear only in a constraint"),
-        ("0/J_:b + 1/J_b:b", "a term of player 1 beside one of player 0"),
+        ("0/J_:b + 1/J_b:b", "terms of players 1 and 0 are added"),
         ("rsik", "kuhn names no functional 'rsik'"),
         ("", "received the end"),
     ],

@@ -236,7 +236,7 @@ def test_files_that_are_no_plans(game, tmp_path):
     PatrolPlan(game, Profile.uniform(game)).save(path)
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    with pytest.raises(GameFileError, match="is not the plan of a patrol, or a damaged one"):
+    with pytest.raises(GameFileError, match="is not the plan of a patrol, or is damaged"):
         PatrolPlan.load(path)
     Profile.uniform(load_game("kuhn")).save(path)
     with pytest.raises(GameFileError, match="expected the plan of a patrol"):
