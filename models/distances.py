@@ -29,7 +29,7 @@ LEAST = 1e-15
 
 @dataclass(frozen=True, eq=False)
 class Distance(ConvexFunction, ABC):
-    """Distance of a player's plan x from a reference strategy b*; base class of the three distances.
+    """The distance of a player's plan x from a reference strategy b*; base class of the three distances.
 
     A plan differs from the reference at a sequence (I, a) by (B x)(I, a) = x(I, a) − b*(I, a) x(σ(I)); in a flow
     polytope x(σ(I)) is the whole inflow of I. So a plan's behaviour at infosets that it does not reach does not count.

@@ -32,7 +32,7 @@ _MISSED_CURVED = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Constraint(Displayed):
-    """f(x) ≤ 0 for one player's realization plan x, with f convex.
+    """A convex constraint f(x) ≤ 0 on one player's realization plan x.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class Constraint(Displayed):
 
 @dataclass(frozen=True, eq=False, init=False)
 class LinearConstraint(Constraint):
-    """Σ g(s) x(s) ≤ h, or ≥ h, on one player's realization plan x.
+    """A linear constraint Σ g(s) x(s) ≤ h, or ≥ h, on one player's realization plan x.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class LinearConstraint(Constraint):
         fingerprint: str | None = None,
     ) -> None:
         if sense not in ("<=", ">="):
-            raise InvalidConstraintError(f"constraint {shown(name)}: sense is {shown(sense)}, expected <=, >=")
+            raise InvalidConstraintError(f"constraint {shown(name)}: sense is {shown(sense)}, expected <= or >=")
         check_name(name)
         check_number(name, "bound", bound)
         kept, indices, numbers = _checked_terms(name, terms)
@@ -290,7 +290,7 @@ class MeasureConstraint(Constraint):
 
 
 class DistanceConstraint(MeasureConstraint):
-    """D(x) ≤ d: an upper bound on a plan's distance from a reference strategy.
+    """A constraint D(x) ≤ d: an upper bound on a plan's distance from a reference strategy.
 
     Parameters
     ----------
@@ -304,12 +304,12 @@ class DistanceConstraint(MeasureConstraint):
 
     @property
     def distance(self) -> "Distance":
-        """D."""
+        """The distance D."""
         return self.measure
 
 
 class RiskConstraint(MeasureConstraint):
-    """R(x) ≤ r: an upper bound on a convex measure of a plan, such as the tail of losses.
+    """A constraint R(x) ≤ r: an upper bound on a convex measure of a plan, such as the tail of losses.
 
     Parameters
     ----------

@@ -145,7 +145,7 @@ class Tokens:
         self._position = stop
 
     def follows(self, symbol: str) -> bool:
-        """Whether a symbol is next."""
+        """Return whether a symbol is next."""
         token = self.peek()
         return token.kind == "symbol" and token.text == symbol
 

@@ -534,7 +534,7 @@ class Polyhedral(PiecewiseLinear):
 
 @dataclass(frozen=True, eq=False)
 class Opaque(Term):
-    """A convex cvxpy expression of no other type, whose values and tangents only cvxpy can compute.
+    """A convex cvxpy expression of an unrecognised type, whose values and tangents only cvxpy can compute.
 
     Its z and its slopes are plans: a plan represents the tangent there.
 
@@ -581,7 +581,7 @@ class Opaque(Term):
         return 1.0 if tangent is None else largest(tangent[0][1:])
 
     def identity(self, plans: Sequence[Floats]) -> tuple[Any, ...]:
-        """Return its values and tangents at plans."""
+        """Return the expression's values and tangents at plans, as its identity."""
         tangents = [self.minorant(plan) or (np.zeros(0), 0.0) for plan in plans]
         said = zip(plans, tangents, strict=True)
         return self.code, *((self.value(plan), slope.tobytes(), constant) for plan, (slope, constant) in said)
@@ -615,7 +615,7 @@ class Opaque(Term):
 
 @dataclass(frozen=True, eq=False)
 class TermRows:
-    """φ(z) = Σ z[heads] + min over s ≥ least of costs · s with signs · z[places] + K s ≤ 0, or = 0, row by row."""
+    """The rows of φ(z) = Σ z[heads] + min over s ≥ least of costs · s with signs · z[places] + K s ≤ 0, or = 0."""
 
     heads: npt.NDArray[np.int64]
     places: npt.NDArray[np.int64]

@@ -159,7 +159,7 @@ class StepProgram:
         return StepAnswer(self.completed(_cleaned(self.own, primal["plan"])), self.flow(behaviour))
 
     def given(self, of_game: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return an array over the player's infosets in the game by sequence; the empty sequence has True.
+        """Convert an array over the player's infosets to one over its sequences; the empty sequence gets True.
 
         Parameters
         ----------

@@ -21,7 +21,7 @@ _EVENT = re.compile(r"(\d+\.)|(\d+)([wlt]?)")
 
 @dataclass(frozen=True)
 class Goofspiel:
-    """Goofspiel, the game of pure strategy: two players bid cards for prizes.
+    """Goofspiel, the game of pure strategy, in which two players bid cards for prizes.
 
     Each player holds the cards 1 to `cards`, and the prizes 1 to `cards` are put up one per round. Both players bid a
     card simultaneously. The higher card wins the prize, a tied prize is discarded, and both cards are used up. The
@@ -95,7 +95,7 @@ class Goofspiel:
 
     @property
     def action_words(self) -> Mapping[str, str]:
-        """``top`` for the highest card of all and ``bottom`` for the lowest."""
+        """The words ``top`` for the highest card of all and ``bottom`` for the lowest."""
         return {"top": str(self.cards), "bottom": "1"}
 
     def payoff_range(self) -> tuple[int, int]:

@@ -126,7 +126,7 @@ class Leduc:
         return CHANCE, (), "", "_", (1,) * self.players, tuple(range(self.players)), 0, self.players
 
     def player(self, state: Any) -> int:
-        """Return who moves."""
+        """Return the player to move."""
         return state[0]  # type: ignore[no-any-return]
 
     def actions(self, state: Any) -> Sequence[str]:

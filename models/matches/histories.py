@@ -329,7 +329,7 @@ def _check_key(key: str) -> None:
     BadLineError
     """
     if key == "rake":
-        raise BadLineError("malformed", "rake is not a key of the format, expected winnings, which are after rake")
+        raise BadLineError("malformed", "rake is not a key of the format; expected winnings, which are net of rake")
     close = difflib.get_close_matches(key[:100], _WANTED, n=1, cutoff=0.8)
     if close and not key.startswith("_"):
         raise BadLineError("malformed", f"{shown(key, 60)} is not a key of the format (did you mean {close[0]}?)")

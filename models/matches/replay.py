@@ -147,7 +147,7 @@ class Hand:
 
 
 def _strongest(seats: Sequence[int], ranks: Sequence[int]) -> list[int]:
-    """Return those of the given seats that have the best hands."""
+    """Return the seats with the best hands among the given ones."""
     best = max((ranks[seat] for seat in seats), default=0)
     return [seat for seat in seats if ranks[seat] == best]
 
@@ -364,7 +364,7 @@ class Replay:
         return hand
 
     def _contenders(self, seats: tuple[int, ...]) -> tuple[int, ...]:
-        """Return those of the given seats that have not mucked their cards, or all of them if every one has."""
+        """Return the given seats that have not mucked their cards, or all of them if every seat has."""
         return tuple(seat for seat in seats if seat not in self.mucked) or seats
 
 

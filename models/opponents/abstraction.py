@@ -142,9 +142,7 @@ def _reader(game: Game, buckets: Any) -> Bucket:
         return buckets  # type: ignore[no-any-return]
     for player, own in buckets.items():
         if isinstance(player, bool) or player not in range(game.num_players):
-            raise InvalidGameError(
-                f"buckets for player {shown(player)}: expected 0 to {game.num_players - 1} of {game.spec}"
-            )
+            raise InvalidGameError(f"buckets for player {shown(player)}: {game.spec} has 0 to {game.num_players - 1}")
         if not isinstance(own, Mapping):
             raise InvalidGameError(f"the buckets of player {player} are {shown(own)}, expected a mapping of labels")
         for label in own:

@@ -111,7 +111,7 @@ class Problem(Explained, ABC):
         if not isinstance(given, Game):
             raise InvalidGameError(
                 f"{self.name}: expected a Game, got {shown(given)}; load_game(…), Game.from_tree(…) and "
-                "Game.from_sequence_form(…) make one"
+                "Game.from_sequence_form(…) return one"
             )
         object.__setattr__(self, "given_game", given)
         if given.is_built:  # report an unsuitable game at once

@@ -48,7 +48,7 @@ class PartlyFree(Replies):
 
     @classmethod
     def of(cls, part: Treeplex, plans: Treeplex, columns: Sequence[Fractions] | None, p: Any) -> "PartlyFree":
-        """Return the replies for p and the columns of S except the first; without columns z is a plan too."""
+        """Return the replies for p and the columns of S except the first; without columns, z is a plan too."""
         share, count, width = intended_fraction(p), plans.num_sequences, part.num_sequences + plans.num_sequences - 1
         own = np.arange(1, count)
         if columns is None:

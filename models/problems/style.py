@@ -165,12 +165,12 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
 
     @property
     def needs(self) -> frozenset[str]:
-        """A floor, and constraints if a row states a distance or a convex measure."""
+        """The features needed: a floor, and constraints if a row expresses a distance or a convex measure."""
         return super().needs | (frozenset() if self._measured is None else frozenset({Feature.CONSTRAINTS}))
 
     @property
     def _measured(self) -> Constraint | None:
-        """The row that states a distance or a convex measure to be minimised; ``None`` for a functional."""
+        """The row that expresses a distance or a convex measure to be minimised; ``None`` for a functional."""
         if self.nearest is not None:
             return DistanceConstraint(self.nearest, 0.0, _NEAREST)
         return RiskConstraint(self.minimise, self._least, _NEAREST) if isinstance(self.minimise, Risk) else None
@@ -237,7 +237,7 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
         return max(gap, certificate.violation)
 
     def saddle(self, exact: bool = False) -> Saddle:
-        """Return max over x of ± c · x, or of minus the distance, stated by a row at price 1, with the floor v − ε."""
+        """Return max over x of ± c · x, or of minus the distance (a row at price 1), with the floor v − ε."""
         view = self.view(exact)
         floor = self.known_value(exact) - view.number(self.epsilon)
         row = self._measured

@@ -21,7 +21,7 @@ FARTHEST = 1e19
 
 @dataclass(frozen=True, eq=False)
 class LinearProgram:
-    """max or min {c · z : row_lower ≤ M z ≤ row_upper, column_lower ≤ z ≤ column_upper}.
+    """A linear program: max or min {c · z : row_lower ≤ M z ≤ row_upper, column_lower ≤ z ≤ column_upper}.
 
     Attributes
     ----------

@@ -12,7 +12,7 @@ from .triplets import Triplets
 
 @dataclass(frozen=True, eq=False)
 class RationalProgram:
-    """max or min {c · z : row_lower ≤ M z ≤ row_upper, column_lower ≤ z ≤ column_upper}, all numbers exact.
+    """A linear program in fractions: max or min {c · z : row_lower ≤ M z ≤ row_upper, column_lower ≤ z ≤ column_upper}.
 
     Attributes
     ----------

@@ -171,7 +171,7 @@ class PlayerView:
 
     @cached_property
     def factored(self) -> FactoredPayoff | None:
-        """M in factors if the game stores it so, otherwise ``None``."""
+        """The factors of M if the game stores M in factors, otherwise ``None``."""
         factored = self.game.sequence_form.factored
         if factored is None:
             return None

@@ -217,7 +217,7 @@ def test_what_a_rake_does_not_go_with_is_refused(raked, capsys):
             "use EpsilonNash (--problem epsilon-nash)"
         )
     assert refusal(capsys, "solve", raked, "--lock", 'ip at "all-in": fold 40%') == (
-        "rake is 0.05, and there are locks, expected only one: constraints are for zero-sum games"
+        "rake is 0.05 with locks, expected one of the two: constraints are for zero-sum games"
     )
     assert refusal(capsys, "solve", raked, "--method", "highs") == (
         "method highs cannot solve epsilon-nash: use cfr, cfr+, dcfr, pcfr+, hs-dcfr, hs-pcfr+, pdcfr+, sapcfr+, "

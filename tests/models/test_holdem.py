@@ -114,7 +114,7 @@ def test_hands_of_an_item_are_those_meant():
         ("AA:", "the weight is '', expected a number from 0 to 1"),
         ("A5s-K2s", "the ends of an interval must be two pairs, or have the same higher card or gap"),
         ("A5s-A2o", "the ends of an interval"),
-        ("QQ+-22", "\\+ and - together"),
+        ("QQ+-22", "\\+ and - cannot be combined"),
         ("AsAs", "As appears twice"),
         (7, "the range is 7, expected a string"),
     ],

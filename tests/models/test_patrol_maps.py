@@ -266,7 +266,7 @@ def test_bad_maps_are_refused_in_one_line(tmp_path, name, content, message):
             "probabilities of attackers sum to 0.4",
         ),
         ("no.graphml", {}, "no.graphml"),
-        (3, {}, "the map is 3, expected a graph of networkx or a file"),
+        (3, {}, "the map is 3, expected a networkx graph or a file"),
         (town(), {"areas": {"bank": ["mill"]}}, "areas.bank is an area, but a node"),
         (nx.Graph([("gate", "mill"), ("bank", "inn")]), {}, "no route leads"),
         (

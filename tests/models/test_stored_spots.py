@@ -104,7 +104,7 @@ def test_files_without_places_are_read_as_a_whole(tmp_path):
         ("children", lambda given: given.astype(np.float64), "its children are missing"),
         ("blocks", lambda given: given[::-1], "its behaviour has .* numbers, but its tree needs 0"),
         ("blocks", lambda given: np.append(given[:-1] * 0, given[-1]), "its behaviour at node 0 has 0 numbers"),
-        ("kept", lambda given: given + 1, "the values of its node 0 are missing"),
+        ("kept", lambda given: given + 1, "the values of node 0 are missing"),
         ("kept", lambda given: given[1:], "its values 0 are missing, or not as many"),
         ("means", lambda given: given[1:], "its means are missing, or not as many"),
         ("values 0", lambda given: given * np.inf, r"values of its nodes exceed 1e\+100"),

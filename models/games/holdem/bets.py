@@ -377,7 +377,7 @@ class Betting:
 
 
 def rounded(number: float) -> int:
-    """Return a number of chips, halves away from zero."""
+    """Round to a whole number of chips, halves away from zero."""
     return int(number + 0.5)
 
 

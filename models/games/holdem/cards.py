@@ -84,7 +84,7 @@ def _meant(letters: str) -> str:
 
 
 def read_board(text: str, deck: str = "full") -> list[int]:
-    """Return the cards of a board of three to five cards of a deck, ``full`` or ``short``.
+    """Parse a board of three to five cards of a deck, ``full`` or ``short``.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class Range:
     def __init__(self, weights: Floats) -> None:
         self.weights: Floats = frozen(np.array(weights, dtype=np.float64))
         if self.weights.shape != (len(HANDS),) or not ((self.weights >= 0.0) & (self.weights <= 1.0)).all():
-            raise InvalidGameError(f"a range has {len(HANDS):,} weights from 0 to 1")
+            raise InvalidGameError(f"a range needs {len(HANDS):,} weights from 0 to 1")
 
     @property
     def combinations(self) -> float:
@@ -145,7 +145,7 @@ class Range:
 
     @classmethod
     def parse(cls, text: "str | Range | Mapping[str, float]") -> "Range":
-        """Read a range.
+        """Parse a range.
 
         Parameters
         ----------
@@ -257,7 +257,7 @@ def range_items(text: str) -> Iterator[RangeItem]:
         name, mark, weight = _WEIGHTED.fullmatch(name.strip()).groups()  # type: ignore[union-attr]
         hands, value = tuple(_hands(name.strip(), where)), 1.0
         if mark and enclosing:
-            raise InvalidGameError(f"{where}: the weight is {shown(weight)} and [{enclosing}], expected one of them")
+            raise InvalidGameError(f"{where}: the weight is {shown(weight)} and [{enclosing}], expected only one")
         if enclosing or mark:
             value = _percent(enclosing, where, f"[{enclosing}]") if enclosing else _weight(weight, where, mark)
         if given is not None:
@@ -329,7 +329,7 @@ def _hands(text: str, where: str) -> Iterator[int]:
     high, low, kind = _item(start.removesuffix("+"), where, text)
     if dash:
         if plus:
-            raise InvalidGameError(f"{where}: + and - together; {_EXPECTED}")
+            raise InvalidGameError(f"{where}: + and - cannot be combined; {_EXPECTED}")
         other_high, other_low, other_kind = _item(end, where, text)
         fall = high - other_high
         if kind != other_kind or (high == low) != (other_high == other_low) or (fall and fall != low - other_low):

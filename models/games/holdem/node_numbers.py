@@ -177,7 +177,7 @@ class StoredNumbers(NodeNumbers):
         """Return an array after checking its type and its shape, or one dimension if no shape is given."""
         found = self._arrays.get(name)
         if found is None or found.dtype != dtype or (found.shape != shape if shape else found.ndim != 1):
-            raise self._damaged(f"its {name} are missing, or not as many as its tree needs")
+            raise self._damaged(f"its {name} are missing, or their number does not fit its tree")
         return found
 
     def _after(self, node: int) -> range:
@@ -271,7 +271,7 @@ class StoredNumbers(NodeNumbers):
         while level:
             count += len(level)
             if count > _MOST_SWEPT:
-                raise self._damaged(f"the values of its node {node} are missing")
+                raise self._damaged(f"the values of node {node} are missing")
             yield from level
             level = [child for one in level for child in self._after(one)[: _MOST_SWEPT + 1]]
 

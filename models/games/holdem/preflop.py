@@ -169,7 +169,7 @@ class Preflop:
         return Betting((level, level), 1, street)
 
     def is_over(self, state: "Betting") -> bool:
-        """Whether somebody has folded, or hands are shown."""
+        """Return whether somebody has folded, or hands are shown."""
         return state.folded >= 0 or state.street > self.streets
 
 

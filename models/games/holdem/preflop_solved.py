@@ -135,7 +135,7 @@ class PreflopNode(ChartedNode):
 
     @property
     def ranges(self) -> tuple[Range, ...]:
-        """The same as ranges over the 1,326 hands."""
+        """The shares of :attr:`reaches`, as ranges over the 1,326 hands."""
         return tuple(Range(np.clip(reach, 0.0, 1.0)[CLASS_OF_HAND]) for reach in self.reaches)
 
     @cached_property

@@ -298,12 +298,12 @@ class SpotNode(ChartedNode):
 
     @cached_property
     def strategy(self) -> Floats:
-        """The EV of each action for each hand of the mover, shape (actions, hands)."""
+        """The frequency of each action for each hand of the mover, shape (actions, hands)."""
         return self.solved.numbers.behaviour(self.place)
 
     @cached_property
     def action_evs(self) -> Floats:
-        """The EV of each action for each hand of who moves, shape (actions, hands)."""
+        """The EV of each action for each hand of the mover, shape (actions, hands)."""
         return np.array([self._evs(self.place.player, child) for child in self.place.children])
 
     @cached_property

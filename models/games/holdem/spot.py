@@ -95,7 +95,7 @@ class HoldemSpot(Situation):
         given: Any = [self.locks] if isinstance(self.locks, str | Mapping | Lock) else self.locks
         object.__setattr__(self, "locks", tuple(Lock.parse(one) for one in given))
         if self.rake and self.locks:
-            raise InvalidGameError(f"rake is {self.rake:g}, and there are locks, expected only one: {_NO_LOCKS}")
+            raise InvalidGameError(f"rake is {self.rake:g} with locks, expected one of the two: {_NO_LOCKS}")
 
     @classmethod
     def from_file(cls, path: str | PathLike[str]) -> "HoldemSpot":
@@ -158,7 +158,7 @@ class HoldemSpot(Situation):
             cap = read_cap(rake.values.get("cap", math.inf), "rake.cap")
         locks = tuple(_lock(table) for table in top.tables("locks", '[[locks]] with seat = "ip"'))
         if rate and cap and locks:
-            raise rake.error(f"rake.rate is {rate:g}, and there are [[locks]], expected only one: {_NO_LOCKS}", "rate")
+            raise rake.error(f"rake.rate is {rate:g} with [[locks]], expected one of the two: {_NO_LOCKS}", "rate")
         pot, stack = top.values["pot"], top.values["stack"]
         with top.about("ranges"):
             return cls(board, read, pot, stack, betting, locks=locks, spec=spec, deck=deck, rake=rate, rake_cap=cap)
@@ -293,7 +293,7 @@ class HoldemGame(Game):
 
     @property
     def payoff_range(self) -> tuple[float, float]:
-        """Return oop's smallest and largest payoff, minus half of the pot: its stack lost, or the pot and ip's won."""
+        """Oop's smallest and largest payoff, minus half of the pot: its stack lost, or the pot and ip's won."""
         most = self.spot.pot / 2 + self.spot.stack
         return -most, most
 

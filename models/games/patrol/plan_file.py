@@ -78,7 +78,7 @@ class PatrolPlan:
             If the file has another suffix or cannot be written.
         """
         if Path(path).suffix.lower() != ".npz":
-            raise GameFileError(f"{one_line(fspath(path))}: a plan is written as .npz; expected that suffix")
+            raise GameFileError(f"{one_line(fspath(path))}: a plan can only be written as .npz")
         patrol, roads = self.patrol, self.patrol.map
         names = [each.name for each in dataclasses.fields(patrol) if each.name not in ("map", "table")]
         declared = {name: _plain(getattr(patrol, name), roads) for name in names}

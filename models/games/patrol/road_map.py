@@ -149,7 +149,7 @@ class RoadMap(ReadOnly):
             with naming(graph):
                 return cls.from_graph(read_map(graph), speed=speed, length=length, names=names)
         if not isinstance(graph, nx.Graph):
-            raise InvalidGameError(f"the map is {shown(graph, 60)}, expected a graph of networkx or a file")
+            raise InvalidGameError(f"the map is {shown(graph, 60)}, expected a networkx graph or a file")
         if not len(graph):
             raise InvalidGameError("the map has no nodes, expected at least one")
         read = graph if isinstance(graph, ReadGraph) else ReadGraph()
@@ -419,7 +419,7 @@ def _time(data: Mapping[str, Any], attribute: str, rate: float, edge: str) -> fl
     if not attribute:
         return 1.0
     if attribute not in data:
-        raise InvalidGameError(f"{edge} has no attribute {attribute!r}, expected one on every edge")
+        raise InvalidGameError(f"{edge} has no attribute {attribute!r}, expected it on every edge")
     value = number_of(data[attribute])
     if attribute not in SHARED:
         value *= data.get(PART, 1.0)
