@@ -138,7 +138,7 @@ def test_predicates_and_own_vulnerabilities():
 def test_texts_are_read_as_they_are_written():
     for text in ("raise:5", "1/raise:5", "0/J_:b:2.5", "b@first:10"):
         assert str(parse_preference(text)) == text
-    with pytest.raises(InvalidPreferenceError, match="expected text such as 'raise:5'"):
+    with pytest.raises(InvalidPreferenceError, match="expected a string such as 'raise:5'"):
         parse_preference("  ")
     with pytest.raises(InvalidPreferenceError, match="expected a Prefer, a PreferStrategy or a string"):
         preference_on(load_game("kuhn"), [3])

@@ -370,7 +370,7 @@ def test_functionals_are_suggested():
 
 @pytest.mark.parametrize("given_text", [None, 3, b"0/K_:b<=1", ["0/K_:b<=1"]])
 def test_what_is_no_text_is_refused(given_text):
-    with pytest.raises(InvalidConstraintError, match="expected text such as"):
+    with pytest.raises(InvalidConstraintError, match="expected a string such as"):
         parse_constraint(given_text, KUHN)
     with pytest.raises(InvalidConstraintError, match="expected a Game"):
         parse_constraint("0/K_:b<=1", "kuhn")
@@ -387,7 +387,9 @@ def test_labels_are_found_by_their_text():
 
 def test_labels_that_read_alike_are_refused():
     game = labelled([1, "1"], ["p", "b"])
-    with pytest.raises(InvalidConstraintError, match="player 0 has 2 infosets whose labels read '1', expected labels"):
+    with pytest.raises(
+        InvalidConstraintError, match="player 0 has 2 infosets whose labels read '1', expected distinct labels"
+    ):
         parse_constraint("0/1:p <= 1", game)
     game = labelled(["I", "J"], [1, "1"])
     with pytest.raises(InvalidConstraintError, match="infoset 0/I has 2 actions whose labels read '1'"):

@@ -132,7 +132,7 @@ def test_ranges_that_are_none_are_refused_where_they_are_wrong(text, message):
         ("Td9dTd", "Td appears twice"),
         ("10d9d6h", "at character 1: '10' is not a card, .*; write Td9d6h"),
         ("Td9d6", "'6' is not a card"),
-        (None, "board is None, expected a text"),
+        (None, "board is None, expected a string"),
     ],
 )
 def test_boards_that_are_none_are_refused(text, message):
@@ -199,7 +199,7 @@ def test_sizes_close_to_larger_ones_are_left_out():
         ({"raises": "0.5x"}, "expected more than 1x"),
         ({"bets": "0%"}, "expected more than 0%"),
         ({"bets": {"button": "60%"}}, "bets: 'button', expected a seat, a street or both"),
-        ({"bets": 60}, "bets is 60, expected a text"),
+        ({"bets": 60}, "bets is 60, expected a string"),
     ],
 )
 def test_sizes_that_are_none_are_refused(how, message):

@@ -337,7 +337,7 @@ REFUSED = [
     ({"seat": "ip", "strategy": {"fold": 1}, "at": 3}, "at of a lock is 3, expected actions from the root"),
     ({"seat": "me", "strategy": {"fold": 1}}, "the seat of a lock is 'me', expected oop or ip"),
     ({"seat": "ip", "att": "all-in", "strategy": {"fold": 1}}, "a lock has no 'att' (did you mean at?)"),
-    (5, "a lock is 5, expected text such as"),
+    (5, "a lock is 5, expected a string such as"),
 ]
 
 
@@ -374,7 +374,7 @@ def test_nonlinear_constraints_are_not_for_restricted_nash():
     spot = toy()
     plan = spot.game.plan(1)
     near = {"near": cp.sum_squares(plan - 0.5) <= 0.2}
-    with pytest.raises(UnsupportedProblemError, match="rnr takes linear constraints"):
+    with pytest.raises(UnsupportedProblemError, match="rnr accepts only linear constraints"):
         RestrictedNash(spot.game, near, p=0.5)
 
 

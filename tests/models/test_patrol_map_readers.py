@@ -825,7 +825,7 @@ def test_what_can_hardly_be_meant_is_noted(changes, note):
 def test_a_node_that_is_two_goals_is_refused():
     graph = nx.Graph([(0, 1), (1, 2)])
     nx.set_node_attributes(graph, {0: "gate", 1: "mill", 2: "bank"}, "name")
-    with pytest.raises(InvalidGameError, match="goals has bank twice, expected one value of it"):
+    with pytest.raises(InvalidGameError, match="goals has bank twice, expected one value for it"):
         PatrolGame(graph, steps=3, units=[], attackers=[Attacker(["gate"], {"bank": 1.0, 2: 3.0})])
 
 

@@ -200,7 +200,7 @@ def test_one_graph_is_one_map_in_every_format(tmp_path):
             "<graphml>\n<graph><node id='a'/><edge source='a' target='b'/></graph></graphml>",
             "line 2.*no node 'b'",
         ),
-        ("a.graphml", "<graphml><graph><node id='a'/><node id='a'/></graph></graphml>", "two nodes 'a'"),
+        ("a.graphml", "<graphml><graph><node id='a'/><node id='a'/></graph></graphml>", "two nodes named 'a'"),
         ("a.graphml", "not a map", "not XML"),
         ("a.json", {"nodes": [{"id": 1}]}, "not a node-link graph"),
         ("a.json", {"nodes": [{"name": 1}], "edges": []}, "expected an object with the key 'id'"),

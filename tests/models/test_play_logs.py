@@ -330,12 +330,12 @@ BAD = [
     (text_of(seat=2), "malformed", "seat is 2, expected 0"),
     (text_of(seat=1), "other seat", "seat is 1, expected 0, the seat of the log"),
     (text_of(private=None), "malformed", "private is None, expected a string"),
-    (text_of(private=["J"]), "malformed", "private is ['J'], expected a text"),
+    (text_of(private=["J"]), "malformed", "private is ['J'], expected a string"),
     (text_of(public="pbb"), "malformed", "public is 'pbb', expected a list of strings"),
     (text_of(public=["p", ["b"], "b"]), "malformed", "public is ['p', ['b'], 'b'], expected a list of strings"),
     (text_of(shown="K"), "malformed", "shown is 'K', expected an object by seat"),
     (text_of(shown=None), "malformed", "shown is None, expected an object by seat"),
-    (text_of(shown={"1": 5}), "malformed", "shown has 5 of seat 1, expected a text"),
+    (text_of(shown={"1": 5}), "malformed", "shown has 5 for seat 1, expected a string"),
     (text_of(shown={"2": "K"}), "malformed", "shown has the seat '2', expected one of '0', '1'"),
     (text_of(shown={"01": "K"}), "malformed", "shown has the seat '01'"),
     (text_of(result="-2"), "malformed", "result is '-2', expected a finite number"),
@@ -557,12 +557,12 @@ def test_files_that_are_none_are_refused(tmp_path):
     (tmp_path / "damaged.gz").write_bytes(gzip.compress(LINES.header + text_of().encode() * 1000)[:60])
     (tmp_path / "bits.gz").write_bytes(b"\x1f\x8b" + bytes(range(100)))
     for path, message in {
-        tmp_path / "none": "none: it cannot be read: no such file or directory",
+        tmp_path / "none": "none cannot be read: no such file or directory",
         tmp_path: "it is a directory, expected a file",
         Path("/dev/zero"): "/dev/zero: it is a device, expected a file",
         tmp_path / "damaged.gz": "damaged.gz: its compression is damaged after line ",
         tmp_path / "bits.gz": "bits.gz: its compression is damaged after line 0: ",
-        "a\0b": "it cannot be read: ",
+        "a\0b": " cannot be read: ",
         17: "the log is 17, expected a path or a binary file",
         None: "the log is None, expected",
     }.items():
@@ -635,10 +635,10 @@ def test_text_files_are_read_too():
 def test_a_file_that_cannot_be_written_is_named(tmp_path):
     games = [np.zeros(100_000, dtype=np.int32)]
     for path in (tmp_path / "none" / "log", tmp_path):
-        with pytest.raises(PlayLogError, match="it cannot be written: "):
+        with pytest.raises(PlayLogError, match=" cannot be written: "):
             write_play_log(path, KUHN, VIEW, games)
     if Path("/dev/full").exists():
-        with pytest.raises(PlayLogError, match="/dev/full: it cannot be written: no space left on device"):
+        with pytest.raises(PlayLogError, match="/dev/full cannot be written: no space left on device"):
             write_play_log("/dev/full", KUHN, VIEW, games)
     for wrong in ([-1], [30], [0.5], ["a"], [[0, 1], [2]]):
         with pytest.raises(InvalidGameError, match="expected numbers from 0 to 29"):
@@ -650,7 +650,7 @@ def test_a_full_disk_leaves_whole_lines(tmp_path):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_001, limits[1]))
     try:
-        with pytest.raises(PlayLogError, match="log: it cannot be written: file too large"):
+        with pytest.raises(PlayLogError, match="log cannot be written: file too large"):
             write_play_log(tmp_path / "log", KUHN, VIEW, simulate(Profile.uniform(KUHN), 100_000, seed=1, chunk=1000))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
