@@ -124,7 +124,7 @@ COMMANDS = [
     ("solve kuhn --problem constrained --constrain 'K_:b <= 1/2'", "'K_' is an infoset", "as in 0/K_:b"),
     ("solve kuhn --problem constrained --constrain 'risk <= 1/2'", "'risk'", "SEAT/INFOSET:ACTION"),
     ("solve transit:width=2 --problem constrained --constrain 'risc <= 1/2'", "'risc'", "did you mean risk?"),
-    ("solve kuhn --problem constrained --constrain '0/K_:b + 1/K_p:b <= 1'", "player 1", "expected one player's"),
+    ("solve kuhn --problem constrained --constrain '0/K_:b + 1/K_p:b <= 1'", "players 1 and 0", "terms of one player"),
     (
         "solve kuhn --problem constrained --constrain '0/K_:b <= 1/2 as k' --sensitivity king=0:1",
         "no constraint 'king'",

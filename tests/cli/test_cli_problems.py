@@ -399,7 +399,7 @@ MISTAKES = {
     "bounds that fall": ((*CONSTRAINED, *KING_AND_JACK, "--sensitivity", "jack=1:0"), "expected NAME=LOW:HIGH"),
     "a bound that cannot be moved": (
         (*CONSTRAINED, "--constrain", "0/J_pb:b<=0.5 as call", "--sensitivity", "call=0:1"),
-        "the bound of 'call' cannot be moved",
+        "the bound of 'call' cannot be changed",
     ),
     "an option that is none": ((*CONSTRAINED, "--constraint", "0/K_:b<=1"), "no such option: --constraint"),
     "a constraint without text": ((*CONSTRAINED, "--constrain"), "--constrain: the value is missing"),

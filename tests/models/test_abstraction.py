@@ -237,7 +237,7 @@ def test_buckets_are_named_as_they_are_written(game, text, label, bucket):
         ("J.K/pair.nopair", "rank Q is missing in the first round, expected each of J, Q, K"),
         ("JX.QK/pair.nopair", "unknown rank 'X' in bucket 'JX' of the first round; expected J, Q, K"),
         ("JQ..K/pair.nopair", "the first round has an empty bucket"),
-        ("K-J.Q/pair.nopair", "range 'K-J', expected the lower rank first"),
+        ("K-J.Q/pair.nopair", "received 'K-J', expected the lower rank first"),
         ("J-.QK/pair.nopair", "unknown rank ''"),
         ("JQ+.K/pair.nopair", "unknown rank ''"),
         ("JQ.K/pair", "the second round has only pair, expected pair.nopair"),

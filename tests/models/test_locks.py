@@ -319,7 +319,7 @@ REFUSED = [
         'ip at "all-in": fold 140%',
         "column 17: fold: 140% is not a probability, expected a number from 0 to 1, or 0% to 100%",
     ),
-    ('ip at "all-in": fold 60%, call 60%', "the probabilities add up to 1.2, expected 1 at most"),
+    ('ip at "all-in": fold 60%, call 60%', "the probabilities add up to 1.2, expected at most 1"),
     ('ip at "all-in" each: fold 60%, call 30%', "the probabilities add up to 0.9, expected 1"),
     ('ip at "all-in" with "KK": fold 1', "no hand of 'KK' is in the range of ip on the board QcJc9c3d2d"),
     ('ip at "all-in" with "XY": fold 1', "'XY': expected AA, 66+"),

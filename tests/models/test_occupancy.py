@@ -321,7 +321,7 @@ def test_strategies_are_exported_as_pictures(kind: str, capsys: pytest.CaptureFi
 BAD_INPUT = {
     "another game": (["export", "kuhn", "--strategy", "1.npz", "--out", "x.gif"], "kuhn has no grid"),
     "another width": (["export", "transit", "--strategy", "1.npz", "--out", "x.gif"], "holds strategies of another"),
-    "another player": ([*GRID, "evader.npz", "--out", "x.gif"], "holds no strategy of player 1, but of [0]"),
+    "another player": ([*GRID, "evader.npz", "--out", "x.gif"], "holds no strategy of player 1, only of [0]"),
     "another format": ([*GRID, "1.npz", "--out", "x.efg"], "drawn as svg, png, pdf, gif, and the format is efg"),
     "no strategy": (["export", "transit", "--out", "x.gif"], "gif shows strategies of transit over time; give one"),
     "player alone": (["export", "kuhn", "--player", "1", "--out", "x.svg"], "--player chooses whose strategy is drawn"),

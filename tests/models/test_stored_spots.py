@@ -97,7 +97,7 @@ def test_files_without_places_are_read_as_a_whole(tmp_path):
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("children", lambda given: given[:-1], "its blocks are missing, or not as many as its tree needs"),
+        ("children", lambda given: given[:-1], "its blocks are missing, or their number does not fit its tree"),
         ("children", lambda given: given + 10**9, "the children of node 0 are 1000000001 to 1000000004"),
         ("children", lambda given: given * 0, "the children of node 0 are 0 to 0"),
         ("children", lambda given: np.minimum(given, 3), "node 0 has 2 children, expected 3"),
@@ -105,8 +105,8 @@ def test_files_without_places_are_read_as_a_whole(tmp_path):
         ("blocks", lambda given: given[::-1], "its behaviour has .* numbers, but its tree needs 0"),
         ("blocks", lambda given: np.append(given[:-1] * 0, given[-1]), "its behaviour at node 0 has 0 numbers"),
         ("kept", lambda given: given + 1, "the values of node 0 are missing"),
-        ("kept", lambda given: given[1:], "its values 0 are missing, or not as many"),
-        ("means", lambda given: given[1:], "its means are missing, or not as many"),
+        ("kept", lambda given: given[1:], "its values 0 are missing, or their number does not fit"),
+        ("means", lambda given: given[1:], "its means are missing, or their number does not fit"),
         ("values 0", lambda given: given * np.inf, r"values of its nodes exceed 1e\+100"),
         ("equities 1", lambda given: given + 1, "values of its nodes exceed 1"),
         (

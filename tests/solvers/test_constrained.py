@@ -416,7 +416,11 @@ def test_bounds_are_moved_by_name():
             InvalidConstraintError,
             "for a game other than kuhn",
         ),
-        (lambda: LinearConstraint(0, {99: 1}, 1, "far"), InvalidConstraintError, "sequence 99, expected one from 0"),
+        (
+            lambda: LinearConstraint(0, {99: 1}, 1, "far"),
+            InvalidConstraintError,
+            "sequence 99, expected a sequence from 0",
+        ),
         (lambda: LinearConstraint(0, {-1: 1}, 1, "neg"), InvalidConstraintError, "-1 is not a sequence"),
         (lambda: LinearConstraint(5, {1: 1}, 1, "who"), InvalidConstraintError, "player 5, expected 0 to 1"),
         (lambda: LinearConstraint(0, {1: 1}, 1, " "), InvalidConstraintError, "not a valid constraint name"),
