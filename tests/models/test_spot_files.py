@@ -29,6 +29,8 @@ merge = 0.1
 """
 CARD = "is not a card, expected a rank of 23456789TJQKA and a suit of cdhs"
 AMOUNT = "write 60% for a share of the pot: sizes are not amounts of chips"
+WHICH = "a percentage of hands does not say which; list them"
+SMALLER = "the smaller of the two stacks"
 ITEM = "expected AA, 66+, QQ-22, AKs, AKo, AK, A2s+, A5s-A2s, 98s-65s, AsKh or random"
 KEYS = "expected board, pot, stack, deck, ranges, bets, thresholds, lines, rake or locks"
 CHIPS = "expected a whole number of chips from"
@@ -87,7 +89,7 @@ RANGES = [
     ("[50]AA]", "range at character 1, '[50]AA]': expected a weight around hands, such as [50]AA, KK[/50]"),
     (
         "15%",
-        f"range at character 1, '15%': {ITEM}; a percentage of hands does not say which; list them, such as 66+, ATs+, AJo+",
+        f"range at character 1, '15%': {ITEM}; {WHICH}, such as 66+, ATs+, AJo+",
     ),
     ("AA:50%", "range at character 1, 'AA:50%': the weight is '50%', expected a number from 0 to 1; write 0.5"),
     ("AA:50", "range at character 1, 'AA:50': the weight is '50', expected a number from 0 to 1; write 0.5"),
@@ -142,8 +144,7 @@ OTHERS = [
      "line 2, column 8: it is not TOML: Expected newline or end of document after a statement"),
     ("stack = 900", "stack = -5", f"line 3: stack is -5, {CHIPS} 0 to 10,000,000"),
     ("stack = 900", "stack = [900, 800]",
-     f"line 3: stack is [900, 800], {CHIPS} 0 to 10,000,000; the smaller of the two stacks is the "
-     "largest possible loss"),
+     f"line 3: stack is [900, 800], {CHIPS} 0 to 10,000,000; {SMALLER} is the largest possible loss"),
     ("stack = 900", "effective_stack = 900",
      f"line 3: unknown key 'effective_stack' (did you mean stack?); {KEYS}"),
     ('board = "Td9d6hQc2s"\n', "", 'board is missing, expected a flop, turn or river, such as "Td9d6h"'),
