@@ -114,7 +114,7 @@ class RangeWarning(UserWarning):
     ...     warnings.simplefilter("always")
     ...     _ = Range.parse("QQ+:0.5, KsKh")
     >>> print(caught[0].message)
-    range at character 10, 'KsKh': KsKh has the weight 0.5 by an item before, and 1 by this one, which counts
+    range at character 10, 'KsKh': KsKh has the weight 0.5 from an earlier item and 1 from this one, which applies
     """
 
 

@@ -24,7 +24,7 @@ def doubts(patrol: Patrol) -> list[str]:
     >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
     >>> units, attackers = [Unit(base="mill")], [Attacker(["gate"], {"bank": 1})]
     >>> doubts(PatrolGame(road, steps=2, units=units, attackers=attackers, meeting=2.0).patrol)
-    ['a meeting is worth 2 to attackers, so units keep away from them (what it costs is negative: -2): attacker 1']
+    ['a meeting is worth 2 to attackers, so units keep away from them (its cost is negative: -2): attacker 1']
     """
     notes = Notes()
     for number in range(len(patrol.attackers)):

@@ -59,7 +59,7 @@ def question_of(game: Game) -> str:
     kept = f", while {_listed(list(patrol.limits), 'and')}" if patrol.limits else ""
     return (
         f"Where should {units} be, and when, so that whoever goes from {_listed(list(entries), 'or')} to "
-        f"{_listed(list(goals), 'or')} gains as little as possible{kept}?"
+        f"{_listed(list(goals), 'or')} gains least{kept}?"
     )
 
 
