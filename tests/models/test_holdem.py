@@ -81,7 +81,7 @@ def test_intervals_in_which_both_cards_fall_are_those_of_pokerkit(kind):
         ("QQ+:0.5, KK", "at character 10, 'KK': K.K. has the weight 0.5 from an earlier item and 1 from this", 12),
         ("KK, QQ+:0.5", "at character 5, 'QQ\\+:0.5': K.K. has the weight 1 from an earlier item and 0.5 from this", 9),
         ("AA, AsAh:0", "'AsAh:0': AsAh has the weight 1 from an earlier item and 0 from this one, which applies$", 5),
-        ("T9s-76s@25, [50]98s[/50]", "9.8. has the weight 0.25 by .*, which counts, and 3 more hands", 5),
+        ("T9s-76s@25, [50]98s[/50]", "9.8. has the weight 0.25 from .*, which applies, and 3 more hands", 5),
         ({"random": 0.1, "72o": 0.2}, "7.2. has the weight 0.1 from .* and 0.2", 133.8),
     ],
 )
