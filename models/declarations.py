@@ -1,8 +1,8 @@
-"""Declarations of what problems need beside the game; the fields of problem classes are annotated with them.
+"""Declarations of a problem's inputs other than the game; they annotate the fields of problem classes.
 
-The fields of a problem determine its texts, the opponents that solve it during play, and the command-line options. A
-field whose ``kind`` is a strategy, a constraint or a functional is parsed from text for the game: see
-:class:`~treeplex.validation.questions.Question`. A field of any other kind that is not a number receives the text
+The fields of a problem determine its string form, the opponents that solve it during play, and its command-line
+options. A field whose ``kind`` is a strategy, a constraint or a functional is parsed from a string for the game: see
+:class:`~treeplex.validation.questions.Question`. A field of any other kind that is not a number receives the string
 unchanged.
 """
 
@@ -16,13 +16,13 @@ from ..seqform.strategy import Strategy
 from .constraints import Constraint
 from .constraints.text import TERMS
 
-_OPPONENT = "uniform, random:seed=S, nash, cfr:iterations=N, another text of an opponent or a strategy file"
+_OPPONENT = "uniform, random:seed=S, nash, cfr:iterations=N, another opponent or a strategy file"
 
 Constraints = Annotated[
     Any,
     About(
-        "constraint TERM+… <= NUMBER, also >= and ==, and 'as NAME' after it, where TERM is a functional of the game "
-        f"(risk), {TERMS}; may be repeated",
+        "constraint TERM+… <= NUMBER (or >= or ==), optionally followed by 'as NAME', where TERM is a functional of "
+        f"the game (risk), {TERMS}; may be repeated",
         kind=Constraint,
         form="C",
         alias="constrain",
@@ -74,7 +74,7 @@ Epsilon = Annotated[
 Lookahead = Annotated[
     int | None,
     About(
-        "number of levels of the public tree that a step looks beyond its own action",
+        "number of levels of the public tree that a step looks ahead beyond its own action",
         minimum=1,
         shown="none",
         form="K",
@@ -95,11 +95,11 @@ GadgetName = Annotated[
     ),
 ]
 _LEVEL = About(
-    "level of the public tree at which subgames begin, several as 2+5, or chance for those after public chance events",
+    "level of the public tree at which subgames begin, or several such as 2+5, or chance: after public chance events",
     kind=str,
     shown="after chance",
     form="L",
-    expected="a level, several as 2+5, or chance",
+    expected="a level, several levels such as 2+5, or chance",
 )
 Level = Annotated[Any, _LEVEL]
 #: For responses that need no partition.

@@ -29,7 +29,7 @@ LEAST = 1e-15
 
 @dataclass(frozen=True, eq=False)
 class Distance(ConvexFunction, ABC):
-    """Distance of a player's plan x from a reference strategy b*; base class of the three distances.
+    """The distance of a player's plan x from a reference strategy b*; base class of the three distances.
 
     A plan differs from the reference at a sequence (I, a) by (B x)(I, a) = x(I, a) − b*(I, a) x(σ(I)); in a flow
     polytope x(σ(I)) is the whole inflow of I. So a plan's behaviour at infosets that it does not reach does not count.
@@ -89,7 +89,7 @@ class Distance(ConvexFunction, ABC):
 
     @property
     def player(self) -> int:
-        """The player whose plan it measures."""
+        """The player whose plan the distance measures."""
         return self.reference.player
 
     @property
@@ -99,12 +99,12 @@ class Distance(ConvexFunction, ABC):
 
     @property
     def function(self) -> ConvexFunction:
-        """The distance itself."""
+        """The distance itself, which is a convex function."""
         return self
 
     @property
     def treeplex(self) -> Treeplex:
-        """The polytope of that player."""
+        """The polytope of the player's plans."""
         return self.reference.treeplex
 
     @cached_property
@@ -114,7 +114,7 @@ class Distance(ConvexFunction, ABC):
 
     @cached_property
     def scale(self) -> float:
-        """The size of distances up to a factor: the largest Σ_I w(I) x(σ(I)) over the plans; 1 if it is 0."""
+        """The order of magnitude of distances: the largest Σ_I w(I) x(σ(I)) over the plans; 1 if it is 0."""
         return best_response_value(self.treeplex, self.treeplex.inflow.T @ self.weights) or 1.0
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -138,7 +138,7 @@ class Distance(ConvexFunction, ABC):
             check_same_game(plan, self.reference.sequence_form)
             if plan.player != self.player:
                 raise InvalidStrategyError(
-                    f"a distance from a strategy of player {self.player} received one of player {plan.player}"
+                    f"a distance from a strategy of player {self.player} received a strategy of player {plan.player}"
                 )
             plan = plan.plan
         return super().value(self._checked_plan(plan))
@@ -196,13 +196,13 @@ class Distance(ConvexFunction, ABC):
 
 @dataclass(frozen=True, eq=False)
 class _Differences(Norm1):
-    """Σ w(I) abs(x(I, a) − b*(I, a) x(σ(I))), also in fractions."""
+    """The function Σ w(I) abs(x(I, a) − b*(I, a) x(σ(I))), in floats or in fractions."""
 
     distance: "L1Distance"
 
     @cached_property
     def exact_matrix(self) -> Triplets:
-        """B in fractions.
+        """The matrix B in fractions.
 
         The reference's behaviour is that of its :func:`~treeplex.seqform.rationals.exact_plan`, so the distance of that
         plan is exactly 0; weights are converted by :func:`~treeplex.seqform.rationals.intended_fraction`.
@@ -296,7 +296,7 @@ class L2Distance(Distance):
 
     @cached_property
     def scale(self) -> float:
-        """The size of distances up to a factor: the square root of the largest Σ_I w(I) x(σ(I)); 1 if it is 0."""
+        """The order of magnitude of distances: the square root of the largest Σ_I w(I) x(σ(I)); 1 if it is 0."""
         return float(np.sqrt(super().scale))
 
 
@@ -345,8 +345,8 @@ class KLDistance(Distance):
         if missing.any():
             infoset, action = self.treeplex.sequence_label(1 + int(np.argmax(missing))) or ("", "")
             raise InvalidStrategyError(
-                f"the reference of KLDistance gives action {shown(action)} at infoset {shown(infoset)} no "
-                "probability, expected a positive one everywhere: mix it with a little uniform play"
+                f"the reference of KLDistance gives action {shown(action)} at infoset {shown(infoset)} probability 0, "
+                "expected positive probabilities everywhere: mix it with a little uniform play"
             )
         return DilatedEntropy.of(self.treeplex, self.reference.behaviour, self.sequence_weights)
 
@@ -363,7 +363,7 @@ class KLDistance(Distance):
             best = np.maximum.reduceat(own, level.starts)
             weights = self.weights[level.infosets]
             counted = weights > 0.0
-            # Without a weight only the best action counts, and its slopes are ignored.
+            # Where the weight is 0, only the best action counts, and the slopes are ignored.
             scale = np.where(counted, weights, 1.0)
             with np.errstate(over="ignore", under="ignore"):
                 powers = np.exp((own - np.repeat(best, level.counts)) / np.repeat(scale, level.counts))
@@ -382,7 +382,8 @@ class KLDistance(Distance):
 class DilatedEntropy(RelativeEntropy):
     """The entropies of the pairs w(I) x(I, a), w(I) b*(I, a) x(σ(I)) of sequences with positive weight.
 
-    Its slopes are those of :class:`KLDistance`: a behaviour, which proves more than separate slopes of the pairs.
+    Its slopes are those of :class:`KLDistance`: a behaviour strategy, which proves more than separate slopes of the
+    pairs.
 
     Attributes
     ----------
@@ -428,7 +429,7 @@ class DilatedEntropy(RelativeEntropy):
         return self.weights[counted] @ terms
 
     def slopes_at(self, plan: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the plan's behaviour; the reference's where the plan does not reach."""
+        """Return the plan's behaviour; at infosets that the plan does not reach, the reference's."""
         plan = np.maximum(plan, 0.0)
         reached = np.repeat(self.treeplex.reach(plan) > 0.0, self.treeplex.num_actions)
         slopes = self.treeplex.behaviour(plan)
@@ -436,7 +437,7 @@ class DilatedEntropy(RelativeEntropy):
         return slopes
 
     def extent(self, low: Floats, high: Floats) -> tuple[float, float, float]:
-        """Return bounds on the divergence; its slopes are unbounded, because −log 0 is."""
+        """Return bounds on the divergence; its slopes are unbounded, because −log 0 is infinite."""
         surprise = np.zeros(self.treeplex.num_sequences)
         counted = 1 + self._counted
         surprise[counted] = -self.weights[self._counted] * np.log(self.behaviour[counted])

@@ -31,7 +31,7 @@ class Prefer:
     Parameters
     ----------
     actions : label, or collection of labels
-        Actions by label, or by the game's longer words for them.
+        Actions, by label or by the game's longer words for them.
     degree : float
         δ ≥ 1 for these actions; the others have degree 1.
     player : int, optional
@@ -40,9 +40,9 @@ class Prefer:
         The infosets; a callable takes ``(player, infoset label, action labels)`` and returns true or false. By default
         all infosets with one of the actions.
     first : bool
-        Whether it applies only to the player's first decisions.
+        Whether the preference applies only to the player's first decisions.
     vulnerability : float, optional
-        β at its infosets; by default that of the method.
+        β at its infosets; by default the method's.
 
     Raises
     ------
@@ -77,7 +77,7 @@ class Prefer:
         if self.player is not None and not is_whole(self.player):
             raise InvalidPreferenceError(f"a preference has player {shown(self.player)}, expected a seat, such as 0")
         if not self.labels:
-            raise InvalidPreferenceError("a preference has no action, expected one at least")
+            raise InvalidPreferenceError("a preference has no action, expected at least one")
 
     @property
     def labels(self) -> tuple[Hashable, ...]:
@@ -132,7 +132,7 @@ class PreferStrategy:
     strength : float
         At least 0.
     vulnerability : float, optional
-        β at the infosets where σ is not uniform; by default that of the method.
+        β at the infosets where σ is not uniform; by default the method's.
 
     Raises
     ------
@@ -196,11 +196,11 @@ def parse_preference(text: str, player: int | None = None) -> Prefer:
     Parameters
     ----------
     text : str
-        ACTION is a label, or a word that the game has for one. With ``@first`` the preference applies only to first
-        decisions, with INFOSET only to that infoset. DELTA is a number of at least 1. Put labels in double quotes if
-        they contain blanks or one of ``"':/()+<>=``.
+        ACTION is a label, or one of the game's words for an action. With ``@first`` the preference applies only to
+        first decisions; with INFOSET, only to that infoset. DELTA is a number of at least 1. Put labels in double
+        quotes if they contain spaces or one of ``"':/()+<>=``.
     player : int, optional
-        The player if the text names no seat; by default every player.
+        The player if the string names no seat; by default every player.
 
     Returns
     -------
@@ -209,7 +209,7 @@ def parse_preference(text: str, player: int | None = None) -> Prefer:
     Raises
     ------
     InvalidPreferenceError
-        If the text cannot be parsed.
+        If the string cannot be parsed.
 
     Examples
     --------
@@ -221,10 +221,10 @@ def parse_preference(text: str, player: int | None = None) -> Prefer:
     """
     whole = _PreferenceText("preference", text)
     if not text.strip():
-        raise InvalidPreferenceError(f"the preference is {shown(text)}, expected text such as 'raise:5'")
+        raise InvalidPreferenceError(f"the preference is {shown(text)}, expected a string such as 'raise:5'")
     head, _, number = text.rpartition(":")
     if not head.strip():
-        raise whole.error(0, "it has no degree; expected ACTION:DELTA, such as raise:5")
+        raise whole.error(0, "the degree is missing; expected ACTION:DELTA, such as raise:5")
     number, column = number.strip(), len(head) + 1
     try:
         degree = float(parse_number(number))
@@ -266,7 +266,7 @@ def _check_amounts(preference: Any, amount: str, interval: str) -> None:
 
 
 def _among(label: Hashable, wanted: Collection[Hashable]) -> bool:
-    """Whether a label, or its text, is among the wanted ones."""
+    """Return whether a label, or its string form, is among the wanted ones."""
     return any(label == each or (isinstance(each, str) and str(label) == each) for each in wanted)
 
 
@@ -287,14 +287,14 @@ class Preference:
     vulnerability : tuple of ndarray of float64, each shape (num_infosets,)
         β ≥ 0 of each infoset, one array per player, in payoff units.
     units : {"counterfactual", "conditional"}
-        What β is compared with: the averaged counterfactual regret, or that regret divided by the probability with
-        which chance and the others reach the infoset.
+        The regret that β is compared with: the averaged counterfactual regret, or that regret divided by the
+        probability with which chance and the others reach the infoset.
     fingerprint : str
         The fingerprint of the game.
     stated : tuple of Prefer or PreferStrategy
         The preferences from which it was made, with the game's own labels.
     about : tuple of ndarray of bool, each shape (num_infosets,)
-        The infosets to which any of these applies.
+        The infosets to which any of these preferences applies.
     """
 
     degrees: tuple[Floats, ...]
@@ -340,7 +340,7 @@ def preference_on(
     ----------
     game : Game
     prefer : Prefer, PreferStrategy or str, or a collection of them
-        Texts are parsed by :func:`parse_preference`. If several apply to an infoset, the last one counts.
+        Strings are parsed by :func:`parse_preference`. If several apply to an infoset, the last one counts.
     vulnerability : float
         β at the infosets of preferences without their own.
     units : {"counterfactual", "conditional"}
@@ -378,7 +378,7 @@ def preference_on(
             check_same_game(preference.strategy, game)
         elif preference.player is not None and not 0 <= preference.player < game.num_players:
             raise InvalidPreferenceError(
-                f"the preference {preference} is player {preference.player}'s, expected a seat from 0 to "
+                f"the preference {preference} is for player {preference.player}, expected a seat from 0 to "
                 f"{game.num_players - 1}"
             )
     for player, treeplex in enumerate(game.sequence_form.treeplexes):
@@ -422,7 +422,7 @@ def preference_on(
 
 
 def preferences_of(prefer: Any, player: int | None = None) -> list[Prefer | PreferStrategy]:
-    """Return preferences, given in any form, as a list; texts without a seat apply to ``player``.
+    """Return preferences, given in any form, as a list; strings without a seat apply to ``player``.
 
     Raises
     ------
@@ -434,7 +434,7 @@ def preferences_of(prefer: Any, player: int | None = None) -> list[Prefer | Pref
         preference = parse_preference(one, player) if isinstance(one, str) else one
         if not isinstance(preference, Prefer | PreferStrategy):
             raise InvalidPreferenceError(
-                f"a preference is {shown(one)}, expected a Prefer, a PreferStrategy or text such as 'raise:5'"
+                f"a preference is {shown(one)}, expected a Prefer, a PreferStrategy or a string such as 'raise:5'"
             )
         found.append(preference)
     return found

@@ -199,9 +199,9 @@ def spread(functionals: Sequence[Functional], norm: Any = math.inf, description:
 def _first_of(given: Sequence[Any], what: str) -> Functional:
     """Return the first functional, after checking that all belong to one player and one game."""
     if not given or not all(isinstance(one, Functional) for one in given):
-        raise InvalidConstraintError(f"the {what} are {shown(given)}, expected functionals, at least one")
+        raise InvalidConstraintError(f"the {what} are {shown(given)}, expected one or more functionals")
     if len({(one.player, one.coefficients.shape, one.fingerprint) for one in given}) > 1:
         of = ", ".join(f"{shown(one.description, 40)} of player {one.player}" for one in given[:4])
-        raise InvalidConstraintError(f"the {what} are {of}; expected those of one player of one game")
+        raise InvalidConstraintError(f"the {what} are {of}; expected all to belong to one player and one game")
     first: Functional = given[0]
     return first

@@ -243,8 +243,8 @@ def problem(**attributes):
 @pytest.mark.parametrize(
     ("register", "thing", "message"),
     [
-        (register_game, game(name=None), "Mine has no attribute name; expected the name of the game in texts"),
-        (register_game, game(name=3), "Mine: name is 3, expected the name of the game in texts"),
+        (register_game, game(name=None), "Mine has no attribute name; expected the name of the game"),
+        (register_game, game(name=3), "Mine: name is 3, expected the name of the game on the command line"),
         (register_game, game(name="a:b"), "the name is 'a:b', expected letters, digits"),
         (register_game, Rules, "expected a Family, or a frozen dataclass of rules, got <class"),
         (register_game, NO_RULES, "Mine does not have the rules of a game: it has no"),

@@ -40,7 +40,7 @@ def behaviour_bound(
     game : Game
     player : int
     infoset, action : hashable
-        By label; the action also by the game's word for it.
+        The labels; the action may also be given by the game's word for it.
     at_most, at_least : number, optional
         Exactly one of the two. Exact methods use fractions and decimals exactly.
     name : str, optional
@@ -204,7 +204,7 @@ def functional_bound(
     if not isinstance(functional, Functional):
         raise InvalidConstraintError(
             f"received {shown(functional)}, expected a Functional, such as one of game.functionals; "
-            "parse_constraint(text, game) reads text"
+            "parse_constraint(text, game) parses strings"
         )
     sense, bound, name = _bound(at_most, at_least, name, functional.description)
     terms = {int(s): float(functional.coefficients[s]) for s in np.flatnonzero(functional.coefficients)}
@@ -244,7 +244,7 @@ def payoff_bound(
     Raises
     ------
     InvalidConstraintError
-        If not exactly one bound is given, or the values do not fit the leaves.
+        If not exactly one bound is given, or the values are not one finite number per leaf.
     InvalidStrategyError
         If the opponent is not a strategy of the game.
     UnsupportedProblemError
@@ -278,7 +278,7 @@ def payoff_bound(
 def _expected_leaf_values(game: Game, opponent: Strategy, leaf_values: npt.ArrayLike) -> Floats:
     leaves = game.sequence_form.leaves
     if leaves is None:
-        raise UnsupportedProblemError(f"{game.spec} has no leaves: it is given by payoff matrices or factors")
+        raise UnsupportedProblemError(f"{game.spec} has no leaves: it is defined by payoff matrices or factors")
     try:
         values = np.asarray(leaf_values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -341,7 +341,7 @@ def risk_bound(risk: Risk, *, at_most: Number, name: str | None = None) -> RiskC
 
     Examples
     --------
-    Kuhn poker, with betting frequencies of the cards that differ from their mean by at most 0.1:
+    Kuhn poker, where the betting frequencies of the cards differ from their mean by at most 0.1:
 
     >>> from treeplex import ConstrainedNash, frequency, load_game, solve
     >>> from treeplex.models.constraints import risk_bound
@@ -361,8 +361,8 @@ def risk_bound(risk: Risk, *, at_most: Number, name: str | None = None) -> RiskC
 def _bound(at_most: Number | None, at_least: Number | None, name: str | None, title: str) -> tuple[Sense, Number, str]:
     if (at_most is None) == (at_least is None):
         raise InvalidConstraintError(
-            f"constraint {shown(name or title)}: at_most is {shown(at_most)} and at_least {shown(at_least)}, expected "
-            "one of the two"
+            f"constraint {shown(name or title)}: at_most is {shown(at_most)} and at_least is {shown(at_least)}, "
+            "expected exactly one of the two"
         )
     sense: Sense = ">=" if at_most is None else "<="
     bound = at_least if at_most is None else at_most

@@ -1,4 +1,4 @@
-"""Collects the user's constraints, built by this library or in cvxpy, into one checked list."""
+"""Collection of the user's constraints, built with this library or in cvxpy, into one checked list."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -52,8 +52,8 @@ def collect_constraints(given: Any, game: Game) -> tuple[Constraint, ...]:
         _check_no_text(entry)
         if isinstance(entry, list | tuple):
             raise InvalidConstraintError(
-                f"a list of {len(entry)} stands where a constraint is expected; write *constraints to take them one by "
-                "one (parse_constraint returns a list)"
+                f"received a list of {len(entry)} where one constraint is expected; unpack it with *constraints "
+                "(parse_constraint returns a list)"
             )
         collected += [entry] if isinstance(entry, Constraint) else read_cvxpy(entry, game, name)
     seen: set[str] = set()
@@ -68,7 +68,7 @@ def collect_constraints(given: Any, game: Game) -> tuple[Constraint, ...]:
 def _check_no_text(given: Any) -> None:
     if isinstance(given, str):
         raise InvalidConstraintError(
-            f"{shown(given)} is text, expected a constraint; parse_constraint(text, game) makes a list of them from it"
+            f"{shown(given)} is a string, expected a constraint; parse_constraint(text, game) returns a list of them"
         )
 
 
@@ -83,15 +83,15 @@ def _check_game(constraint: Constraint, game: Game) -> None:
     if constraint.fingerprint not in (None, game.fingerprint):
         raise _wrong(
             constraint.name,
-            f"is of another game than {game.spec}: its fingerprint is "
-            f"{constraint.fingerprint}, expected {game.fingerprint}",
+            f"is for a game other than {game.spec}: its fingerprint is {constraint.fingerprint}, expected "
+            f"{game.fingerprint}",
         )
     size = game.sequence_form.treeplexes[constraint.player].num_sequences
     last = int(constraint.function.indices.max(initial=-1))
     if last >= size:
-        raise _wrong(constraint.name, f"has a term of sequence {last}, expected one from 0 to {size - 1}")
+        raise _wrong(constraint.name, f"has a term for sequence {last}, expected a sequence from 0 to {size - 1}")
     if constraint.variable is not None and constraint.variable is not game.plan(constraint.player):
-        raise _wrong(constraint.name, f"is on the plan of another game than {game.spec}")
+        raise _wrong(constraint.name, f"is on the plan of a game other than {game.spec}")
 
 
 # --- constraints written in cvxpy -------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def read_cvxpy(constraint: Any, game: Game, name: str | None = None) -> list[Con
         ``<=``, ``>=`` or ``==`` between expressions of one player's plan. For vectors, each entry is a constraint.
     game : Game
     name : str, optional
-        By default the text that cvxpy prints.
+        By default the string that cvxpy prints.
 
     Returns
     -------
@@ -133,8 +133,8 @@ def read_cvxpy(constraint: Any, game: Game, name: str | None = None) -> list[Con
     title = name or one_line(" ".join(str(constraint).split()), 80)
     if isinstance(constraint, bool | np.bool_) or not isinstance(constraint, CvxpyConstraint):
         raise InvalidConstraintError(
-            f"{shown(constraint)} is not a constraint: expected one in cvxpy on game.plan(player), such as "
-            "game.plan(0)[2] <= 0.5, or what functional_bound(…), behaviour_bound(…) or parse_constraint(…) returns"
+            f"{shown(constraint)} is not a constraint: expected a cvxpy constraint on game.plan(player), such as "
+            "game.plan(0)[2] <= 0.5, or the result of functional_bound(…), behaviour_bound(…) or parse_constraint(…)"
         )
     player = _player_of(constraint, game, title)
     parts = _parts(constraint, title)
@@ -153,21 +153,21 @@ def read_cvxpy(constraint: Any, game: Game, name: str | None = None) -> list[Con
 def _player_of(constraint: "cp.Constraint", game: Game, title: str) -> int:
     for parameter in constraint.parameters():
         if parameter.value is None:
-            raise _wrong(title, f"holds the parameter {parameter}, which has no value")
+            raise _wrong(title, f"contains the parameter {parameter}, which has no value")
     plans = {game.plan(player).id: player for player in range(game.num_players)}
     players = set()
     for variable in constraint.variables():
         if variable.id not in plans:
             other = " of another game" if variable.name().startswith("plan_") else ""
             raise _wrong(
-                title, f"holds the variable {variable.name()}{other}, expected {game.spec}'s game.plan(player) alone"
+                title, f"contains the variable {variable.name()}{other}, expected only game.plan(player) of {game.spec}"
             )
         players.add(plans[variable.id])
     if not players:
-        raise _wrong(title, "holds no plan: expected one on game.plan(player)")
+        raise _wrong(title, "contains no plan: expected a constraint on game.plan(player)")
     if len(players) > 1:
         raise _wrong(
-            title, "is on both players' plans, expected one player's: otherwise the game is no longer zero-sum"
+            title, "is on both players' plans, expected one player's plan: otherwise the game is no longer zero-sum"
         )
     return players.pop()
 
@@ -214,11 +214,11 @@ def _settled(expression: "cp.Expression", name: str) -> "cp.Expression":
     import cvxpy as cp
 
     if expression.is_affine():
-        return expression  # it is read at once, and its numbers are checked as those of a linear constraint
+        return expression  # the value is read at once, and its numbers are checked like those of a linear constraint
     for one in (*expression.constants(), *expression.parameters()):
         value = one.value.data if sp.issparse(one.value) else one.value
         if not np.isfinite(np.asarray(value, dtype=np.float64)).all():
-            raise _wrong(name, f"holds a number that is not finite: {one_line(str(one), 80)}")
+            raise _wrong(name, f"contains a number that is not finite: {one_line(str(one), 80)}")
     constants = {id(one): cp.Constant(one.value) for one in expression.parameters()}
     return expression.tree_copy(constants) if constants else expression
 

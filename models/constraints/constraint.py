@@ -32,7 +32,7 @@ _MISSED_CURVED = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Constraint(Displayed):
-    """f(x) ≤ 0 for one player's realization plan x, with f convex.
+    """A convex constraint f(x) ≤ 0 on one player's realization plan x.
 
     Parameters
     ----------
@@ -70,12 +70,12 @@ class Constraint(Displayed):
 
     @property
     def is_linear(self) -> bool:
-        """Whether a linear program can express it: f is affine or piecewise linear."""
+        """Whether a linear program can express the constraint: f is affine or piecewise linear."""
         return self.function.is_linear
 
     @property
     def largest_coefficient(self) -> float:
-        """The largest absolute coefficient, which scales negligible amounts; 1 if f is not affine."""
+        """The largest absolute coefficient, which sets the scale of negligible amounts; 1 if f is not affine."""
         return 1.0
 
     @property
@@ -123,7 +123,7 @@ class Constraint(Displayed):
         return self.function.to_cvxpy(plan)
 
     def facts(self) -> dict[str, str]:
-        """Return a description of the constraint, by heading."""
+        """Return the facts that describe the constraint, by heading."""
         return {"function": f"{'piecewise linear' if self.is_linear else 'convex'}, at most 0"}
 
     def with_bound(self, bound: Number) -> "Constraint":
@@ -142,7 +142,7 @@ class Constraint(Displayed):
 
 @dataclass(frozen=True, eq=False, init=False)
 class LinearConstraint(Constraint):
-    """Σ g(s) x(s) ≤ h, or ≥ h, on one player's realization plan x.
+    """A linear constraint Σ g(s) x(s) ≤ h, or ≥ h, on one player's realization plan x.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class LinearConstraint(Constraint):
         fingerprint: str | None = None,
     ) -> None:
         if sense not in ("<=", ">="):
-            raise InvalidConstraintError(f"constraint {shown(name)}: sense is {shown(sense)}, expected <=, >=")
+            raise InvalidConstraintError(f"constraint {shown(name)}: sense is {shown(sense)}, expected <= or >=")
         check_name(name)
         check_number(name, "bound", bound)
         kept, indices, numbers = _checked_terms(name, terms)
@@ -233,10 +233,10 @@ class LinearConstraint(Constraint):
         return max(self.largest_coefficient, abs(self.limit))
 
     def facts(self) -> dict[str, str]:
-        """Return its size and its bound, by heading."""
+        """Return the constraint's size and bound, by heading."""
         count, kept = len(self.terms), "multiplied by reach" if self.fixed else None
         most = "at most" if self.sense == "<=" else "at least"
-        found = {"function": f"linear, of {count:,} sequence{'s' * (count != 1)}", most: str(self.bound), "bound": kept}
+        found = {"function": f"linear, in {count:,} sequence{'s' * (count != 1)}", most: str(self.bound), "bound": kept}
         return {name: content for name, content in found.items() if content is not None}
 
     @property
@@ -290,7 +290,7 @@ class MeasureConstraint(Constraint):
 
 
 class DistanceConstraint(MeasureConstraint):
-    """D(x) ≤ d: an upper bound on a plan's distance from a reference strategy.
+    """A constraint D(x) ≤ d: an upper bound on a plan's distance from a reference strategy.
 
     Parameters
     ----------
@@ -304,12 +304,12 @@ class DistanceConstraint(MeasureConstraint):
 
     @property
     def distance(self) -> "Distance":
-        """D."""
+        """The distance D."""
         return self.measure
 
 
 class RiskConstraint(MeasureConstraint):
-    """R(x) ≤ r: an upper bound on a convex measure of a plan, such as the tail of losses.
+    """A constraint R(x) ≤ r: an upper bound on a convex measure of a plan, such as the tail of losses.
 
     Parameters
     ----------
@@ -344,7 +344,7 @@ def weighted_minorant(
 
     Notes
     -----
-    Constraints of which nothing is proven are omitted. This is valid where zero weights are valid too: a multiplier
+    Constraints about which nothing is proven are omitted. This is valid where zero weights are valid too: a multiplier
     then proves less.
     """
     exact = plan.dtype == object
@@ -375,7 +375,7 @@ def check_name(name: Any) -> None:
     InvalidConstraintError
     """
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise InvalidConstraintError(f"{shown(name)} is not a name of a constraint, expected printable text")
+        raise InvalidConstraintError(f"{shown(name)} is not a valid constraint name, expected printable text")
 
 
 def check_number(name: str, what: str, number: Any) -> None:

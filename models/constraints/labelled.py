@@ -22,9 +22,9 @@ class LabelledTerm:
         The probability of an action at an infoset, the realization of a sequence, the reach of an infoset, or the
         frequency of an action.
     infoset : str, optional
-        The text of its label; ``None`` for all infosets.
+        The infoset's label as a string; ``None`` for all infosets.
     action : label, optional
-        The action or its text.
+        The action, or its label as a string.
     first : bool
         Whether only first decisions count.
     """
@@ -70,12 +70,12 @@ class LabelledConstraint:
 
     @property
     def sign(self) -> float:
-        """The sign that turns the sum into a function to keep small."""
+        """The factor, 1 or −1, that turns the bound into an upper bound."""
         return 1.0 if self.sense == "<=" else -1.0
 
     @property
     def is_behaviour(self) -> bool:
-        """Whether it bounds probabilities at one infoset, which are multiplied by the infoset's reach."""
+        """Whether the constraint bounds probabilities at one infoset, which are multiplied by the infoset's reach."""
         return self.terms[0].kind == "behaviour"
 
     @property
@@ -85,7 +85,7 @@ class LabelledConstraint:
 
     @property
     def named(self) -> frozenset[str]:
-        """The texts of infosets that must be known to evaluate the function."""
+        """The infosets, as strings, that must be known to evaluate the function."""
         return frozenset(one.infoset for one in self.terms if one.infoset is not None and one.kind != "count")
 
     @property
@@ -108,7 +108,7 @@ class LabelledConstraint:
         infoset : label
         actions : sequence of labels
         is_first : bool
-            Whether its player has not moved before.
+            Whether this is the player's first decision.
         counted : bool
             Counted coefficients are multiplied by the probability with which chance and the other players reach the
             infoset.
@@ -202,7 +202,7 @@ def parse_labelled_constraint(
     words : mapping of str to label, optional
         The game's words for actions.
     player : int
-        The player whose actions count if a text names no seat.
+        The player whose actions count if a string names no seat.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def parse_labelled_constraint(
     Raises
     ------
     InvalidConstraintError
-        If the text cannot be parsed, concerns several players, or is not linear in a plan.
+        If the string cannot be parsed, concerns several players, or is not linear in a plan.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def parse_labelled_constraint(
 
 
 class _Reader(Tokens):
-    """Parses a text whose labels are not known."""
+    """A parser of strings whose labels are not known."""
 
     pattern = pattern_of((*SYMBOLS, "@"), SPECIAL)
     num_players: int
@@ -250,7 +250,7 @@ class _Reader(Tokens):
             seats[seat] += 1
             if len(seats) > 1:
                 raise self.error(
-                    start, f"a term of player {seat} beside one of player {min(seats)}, expected one player's"
+                    start, f"terms of players {seat} and {min(seats)} are added, expected terms of one player"
                 )
             terms.append(term)
             played = {one.infoset for one in terms if one.kind == "behaviour"}

@@ -1,4 +1,4 @@
-"""Parses constraints and linear functionals from text, for the command line and in Python."""
+"""A parser of constraints and linear functionals, for the command line and in Python."""
 
 import difflib
 import re
@@ -44,12 +44,12 @@ def parse_constraint(
         the frequency of an action at the player's first decisions, ``[SEAT/]ACTION@all``, its frequency anywhere, and
         ``[SEAT/]ACTION@INFOSET``, its frequency there (:func:`~treeplex.frequency`); or a functional of the game,
         possibly with arguments in brackets, such as ``visits(bank, 3..8)``. Write labels as ``treeplex info
-        --infosets`` prints them. Labels with blanks or one of ``"':/()+<>=@`` are JSON strings. An action may also be
+        --infosets`` prints them. Labels with spaces or one of ``"':/()+<>=@`` are JSON strings. An action may also be
         given by one of the game's words for it (:attr:`Game.action_words <treeplex.Game.action_words>`), such as
-        ``raise``. NUMBER is a decimal or a fraction, kept exactly. Blanks are allowed between all parts.
+        ``raise``. NUMBER is a decimal or a fraction, kept exactly. Spaces are allowed between all parts.
     game : Game
     player : int
-        The player whose actions count if a text names no seat.
+        The player whose actions count if a string names no seat.
     others : Profile, or Strategy of the one other player, optional
         The other players' strategies for frequencies of actions, which determine how often the player gets to decide.
         By default uniform.
@@ -57,13 +57,13 @@ def parse_constraint(
     Returns
     -------
     list of LinearConstraint
-        One; an equality gives two, named ``NAME (at most)`` and ``NAME (at least)``. By default, NAME is the text
-        itself with runs of blanks collapsed.
+        One; an equality gives two, named ``NAME (at most)`` and ``NAME (at least)``. By default, NAME is the string
+        itself with runs of spaces collapsed.
 
     Raises
     ------
     InvalidConstraintError
-        If the text cannot be parsed, names something that the game does not have, concerns both players, or is not
+        If the string cannot be parsed, names something that the game does not have, concerns both players, or is not
         linear in a plan.
 
     Notes
@@ -126,12 +126,12 @@ def parse_term(text: str, game: Game, *, player: int = 0, others: Profile | Stra
     Returns
     -------
     Functional
-        The game's own functional if the text is just its name.
+        The game's own functional if the string is just its name.
 
     Raises
     ------
     InvalidConstraintError
-        If the text cannot be parsed, names something that the game does not have, concerns both players, or is not
+        If the string cannot be parsed, names something that the game does not have, concerns both players, or is not
         linear in a plan.
 
     Examples
@@ -172,16 +172,16 @@ _Thing = TypeVar("_Thing")
 
 #: The possible terms, for messages.
 class TermReader(Tokens):
-    """Parses a text about a game.
+    """A parser of strings about a game.
 
     Parameters
     ----------
     what : str
-        The kind of text in messages: a constraint or a term.
+        The kind of string, for messages: a constraint or a term.
     text : str
     game : Game
     player : int
-        The player whose actions are meant if a text names no seat.
+        The player whose actions are meant if a string names no seat.
     others : Profile or Strategy, optional
         The other players' strategies, for frequencies of actions; by default uniform.
     """
@@ -326,7 +326,7 @@ class TermReader(Tokens):
         if len(found) > 1:
             raise self.error(
                 token.start,
-                f"{owner} has {len(found)} {kind}s whose labels read {token.shown}, expected labels whose texts differ",
+                f"{owner} has {len(found)} {kind}s whose labels read {token.shown}, expected distinct labels",
             )
         if not found:
             listed = one_line(", ".join(map(quoted_label, known)), 60) if len(known) <= 8 else ""
@@ -342,7 +342,7 @@ class TermReader(Tokens):
         other = next((term for term in terms if term.player != player), None)
         if other is not None:
             raise self.error(
-                other.column, f"a term of player {other.player} beside one of player {player}, expected one player's"
+                other.column, f"terms of players {other.player} and {player} are added, expected terms of one player"
             )
         return player
 
@@ -365,7 +365,7 @@ class TermReader(Tokens):
         for term in terms:
             if isinstance(term.functional, Risk):
                 where = "alone before <= NUMBER" if self._what == "constraint" else "in a constraint"
-                raise self.error(term.column, f"a convex measure is given here, expected it {where}")
+                raise self.error(term.column, f"received a convex measure, which may only be used {where}")
             if term.functional is not None:
                 vector = term.functional.coefficients
                 exact = intended_fraction if term.counts else to_fraction

@@ -1,4 +1,4 @@
-"""The tokens of constraints written as text: symbols, labels, numbers and names."""
+"""The tokens of constraint strings: symbols, labels, numbers and names."""
 
 import json
 import re
@@ -49,21 +49,21 @@ def parse_number(text: str) -> Fraction:
 
 
 def pattern_of(symbols: tuple[str, ...], special: frozenset[str]) -> re.Pattern[str]:
-    """Return the pattern of the next token of a text, after blanks: the end, a quote, a symbol or a word."""
+    """Return the pattern of the next token of a string, after spaces: the end, a quote, a symbol or a word."""
     one_of, none_of = "|".join(map(re.escape, symbols)), re.escape("".join(sorted(special)))
     return re.compile(rf'\s*(?:(?P<end>\Z)|(?P<quoted>")|(?P<symbol>{one_of})|(?P<word>[^\s{none_of}]+)|)')
 
 
-# Brackets around any text without brackets, except quoted ones.
+# Brackets around any characters except brackets, which may occur inside quotes.
 _BRACKETS = re.compile(r'\((?:[^()"]|"(?:[^"\\]|\\.)*")*\)')
-# A number with the characters that follow it without a blank; blanks are allowed around the bar of a fraction.
+# A number with the characters that follow it without a space; spaces are allowed around the bar of a fraction.
 _PART = r"""[^\s"':/()<>=@]*"""
 _WITH_BAR = re.compile(rf"{_PART}(?:\s*/\s*{_PART})?")
 
 
 @dataclass(frozen=True)
 class Token:
-    """A token of the text.
+    """A token of a string.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Token:
     text : str
         Without its quotes.
     start, stop : int
-        Its position in the text.
+        Its position in the string.
     """
 
     kind: str
@@ -87,30 +87,30 @@ class Token:
 
 
 class Tokens:
-    """Parses one text from its beginning to its end.
+    """A parser that consumes one string from its beginning to its end.
 
     Parameters
     ----------
     what : str
-        The kind of text in messages.
+        The kind of string, for messages.
     text : str
     """
 
-    #: The exception for a text that cannot be parsed.
+    #: The exception for a string that cannot be parsed.
     failure: ClassVar[type[TreeplexError]] = InvalidConstraintError
     example: ClassVar[str] = "0/K_:b <= 0.5"
     #: The pattern of a token: here ``@`` may be a part of a word.
     pattern: ClassVar[re.Pattern[str]] = pattern_of(SYMBOLS, SPECIAL - {"@"})
 
     def __init__(self, what: str, text: str) -> None:
-        check_type(text, f"the {what}", self.failure, str, f"text such as '{self.example}'")
+        check_type(text, f"the {what}", self.failure, str, f"a string such as '{self.example}'")
         self._what = what
         self._text = text
         self._position = 0
         self._pieces: list[str] = []
 
     def error(self, column: int, message: str) -> TreeplexError:
-        """Return an error that reports the position of a problem in the text."""
+        """Return an error that reports the position of a problem in the string."""
         return self.failure(f"{self._what} {shown(self._text)}, column {column + 1}: {message}")
 
     def peek(self) -> Token:
@@ -145,7 +145,7 @@ class Tokens:
         self._position = stop
 
     def follows(self, symbol: str) -> bool:
-        """Whether a symbol is next."""
+        """Return whether a symbol is next."""
         token = self.peek()
         return token.kind == "symbol" and token.text == symbol
 
@@ -163,17 +163,17 @@ class Tokens:
             raise self.error(token.start, f"received {token.shown}, expected {symbol} after {after}")
 
     def take_brackets(self) -> str:
-        """Consume a bracket and everything up to its closing bracket; collapse runs of blanks."""
+        """Consume a bracket and everything up to its closing bracket; collapse runs of spaces."""
         start = self.peek().start
         found = _BRACKETS.match(self._text, start)
         if found is None:
-            raise self.error(start, "received the end, expected ) after what is in brackets")
+            raise self.error(start, "received the end, expected ) to close the bracket")
         piece = " ".join(found[0].split())
         self._pass(piece, *found.span())
         return piece
 
     def take_label(self, expected: str) -> Token:
-        """Consume a word or a quoted text, or raise an error."""
+        """Consume a word or a quoted string, or raise an error."""
         token = self.peek()
         if token.kind not in ("word", "quoted"):
             raise self.error(token.start, f"received {token.shown}, expected {expected}")
@@ -181,7 +181,7 @@ class Tokens:
 
     @property
     def title(self) -> str:
-        """The text parsed so far, with runs of blanks collapsed."""
+        """The part parsed so far, with runs of spaces collapsed."""
         return "".join(self._pieces)
 
     def read_comparison(self) -> str:
@@ -192,7 +192,7 @@ class Tokens:
         return self.take().text
 
     def read_number(self) -> Fraction:
-        """Parse the bound: a number without blanks, except around the bar of a fraction."""
+        """Parse the bound: a number without spaces, except around the bar of a fraction."""
         first = self.peek()
         found = _WITH_BAR.match(self._text, first.start)
         assert found is not None
@@ -208,7 +208,7 @@ class Tokens:
             raise self.error(first.start, f"received {received}{reason}, expected {expected}") from None
 
     def read_name(self) -> str:
-        """Parse the name after ``as``: a quoted text or the rest. Without ``as``, the name is the text itself."""
+        """Parse the name after ``as``: a quoted string or the rest. Without ``as``, the name is the string itself."""
         title = self.title
         token = self.peek()
         if token.kind == "end":
@@ -232,7 +232,7 @@ class Tokens:
         return name
 
     def read_end(self) -> None:
-        """Raise an error if text follows."""
+        """Raise an error if anything follows."""
         token = self.peek()
         if token.kind != "end":
             also = "" if self._what == "constraint" else "+ or "

@@ -12,8 +12,8 @@ of affine functions of x. The library represents all such functions in this form
 - ``cvxpy_parts(plan)``: the cone form, and ``cvxpy_slopes``, the slopes given by its multipliers;
 - ``terms``: the input of the compiled loop of regret minimisation, each term as its ``code``, matrix and shifts.
 
-Only cvxpy evaluates an opaque term, that is, a cvxpy expression of no other type. It has a cone form, and values and
-tangents through cvxpy, but no rows.
+Only cvxpy can evaluate an opaque term, that is, a cvxpy expression of an unrecognised type. It has a cone form, and
+values and tangents through cvxpy, but no rows.
 """
 
 import lazy_loader

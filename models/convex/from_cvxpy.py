@@ -1,4 +1,4 @@
-"""Converts convex cvxpy expressions of a plan to convex functions by recognising their terms."""
+"""Conversion of convex cvxpy expressions of a plan to convex functions, by recognising their terms."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -122,7 +122,7 @@ class _UnknownTermError(Exception):
 
 
 class _Reader:
-    """Converts W e for matrices W and expressions e, and collects the terms of the functions in its rows."""
+    """A converter of W e, for matrices W and expressions e, which collects the terms of the rows' functions."""
 
     def __init__(self, plan: "cp.Variable", count: int) -> None:
         self.plan = plan
@@ -366,7 +366,7 @@ def _flat(value: Any) -> Floats:
 
 
 def _agree(expression: "cp.Expression", plan: "cp.Variable", found: list[ConvexFunction]) -> bool:
-    """Whether functions agree with cvxpy's values at a few points."""
+    """Return whether functions agree with cvxpy's values at a few points."""
     if all(one.is_affine for one in found):
         return True
     rng = np.random.default_rng(0)

@@ -28,7 +28,7 @@ Entries = tuple[Any, Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class LinearRows:
-    """f(x) = min over s of G₀ x + K₀ s − h₀ such that G x + K s ≤ h in all other rows, and s ≥ l.
+    """A function f(x) = min over s of G₀ x + K₀ s − h₀ such that G x + K s ≤ h in all other rows, and s ≥ l.
 
     Matrices are stored as entries, because thousands of functions would be slow as separate sparse arrays.
 
@@ -60,7 +60,7 @@ class LinearRows:
 
     @property
     def plan(self) -> Any:
-        """G, shape (k, num_sequences): a csr_array, or Triplets of fractions."""
+        """The matrix G, shape (k, num_sequences): a csr_array, or Triplets of fractions."""
         rows, columns, values = self.plan_entries
         shape = (len(self.limits), self.num_sequences)
         if self.limits.dtype == object:
@@ -69,19 +69,19 @@ class LinearRows:
 
     @property
     def auxiliary(self) -> sp.csr_array:
-        """K, shape (k, num_auxiliary)."""
+        """The matrix K, shape (k, num_auxiliary)."""
         rows, columns, values = self.auxiliary_entries
         return sp.csr_array((values, (rows, columns)), shape=(len(self.limits), self.num_auxiliary))
 
 
 @dataclass(frozen=True, eq=False)
 class ConvexFunction:
-    """f(x) = a · x + a₀ + Σ φ(B x − c).
+    """A convex function f(x) = a · x + a₀ + Σ φ(B x − c) of a plan x.
 
     Attributes
     ----------
-    The sequences at which a is not zero, in increasing order.
-        The sequences on which a is not zero, rising.
+    indices : ndarray of int32, shape (k,)
+        The sequences at which a is not zero, in increasing order.
     numbers : ndarray of float64, or of numbers of any kind, shape (k,)
         The values of a there. Exact methods use integers and fractions exactly, and read a float as its shortest
         decimal.
@@ -130,7 +130,7 @@ class ConvexFunction:
 
     @property
     def is_linear(self) -> bool:
-        """Whether a linear program can express it: f is affine or piecewise linear."""
+        """Whether a linear program can express f: it is affine or piecewise linear."""
         return all(term.is_linear for term in self.terms)
 
     @property
@@ -151,7 +151,7 @@ class ConvexFunction:
 
     @property
     def exact_constant(self) -> Fraction:
-        """a₀ as a fraction."""
+        """The constant a₀ as a fraction."""
         return to_fraction(self.constant)
 
     @cached_property
@@ -209,7 +209,7 @@ class ConvexFunction:
         return gradient, constant
 
     def steepness(self, plan: Floats) -> float:
-        """Return the size of the slopes of f near a plan, up to a factor; 1 if f is constant."""
+        """Return the order of magnitude of the slopes of f near a plan; 1 if f is constant."""
         own = largest(self.coefficients[self.indices > 0])
         return max([own, *(term.steepness(plan) for term in self.terms)]) or 1.0
 
@@ -231,7 +231,7 @@ class ConvexFunction:
             If f is not piecewise linear, or cannot be expressed in fractions.
         """
         if not self.is_linear or (exact and not self.is_rational):
-            raise InvalidConstraintError("the function is not piecewise linear" + " in fractions" * exact)
+            raise InvalidConstraintError("the function is not piecewise linear" + " with exact numbers" * exact)
         return self._linear_rows(size, exact)
 
     def _linear_rows(self, size: int, exact: bool) -> LinearRows:

@@ -137,7 +137,7 @@ class Tail(PiecewiseLinear):
         return float(self.slopes(arguments) @ arguments)
 
     def _valid(self, slopes: Numbers) -> Numbers:
-        """Return slopes that are shares of replies: the given ones, normalised and cut to the caps."""
+        """Return slopes that are weighted replies: the given ones, normalised and clipped to the caps."""
         given = np.minimum(np.maximum(slopes, 0.0), 1e100)
         shares = given[self._starts[:-1]]
         shares = np.minimum(shares / (shares.sum() or 1.0), self.caps)

@@ -36,7 +36,7 @@ _LARGEST = 1e9
 
 @dataclass(frozen=True, eq=False)
 class Term(ABC):
-    """φ(z) at z = B x − c.
+    """A convex function φ(z) of z = B x − c; base class of the terms.
 
     Slopes s prove φ(z) ≥ s · z − φ*(s), with φ* the conjugate of φ. They are the gradient of φ at some z, or an average
     of such gradients. Since φ* is convex, average slopes prove at least as much as the tangents prove on average
@@ -68,12 +68,12 @@ class Term(ABC):
 
     @cached_property
     def exact_matrix(self) -> Triplets:
-        """B in fractions."""
+        """The matrix B in fractions."""
         return Triplets.of(self.matrix)
 
     @cached_property
     def exact_shifts(self) -> Fractions:
-        """C in fractions."""
+        """The vector c in fractions."""
         return to_fractions(self.shifts)
 
     def arguments(self, plan: Numbers) -> Numbers:
@@ -103,7 +103,7 @@ class Term(ABC):
         return self.matrix.T @ sound, -float(sound @ self.shifts) - float(self._conjugate(sound))
 
     def steepness(self, plan: Floats) -> float:
-        """Return the size of its slopes near a plan, up to a factor."""
+        """Return the order of magnitude of the term's slopes near a plan."""
         return largest(self.matrix.data)
 
     def from_loop(self, average: Floats) -> Floats:
@@ -179,7 +179,7 @@ class _Atom(Term):
 
 
 class _LinearAtom(_Atom, PiecewiseLinear):
-    """The least s with z ≤ s, and −z ≤ s for norms, for all entries of z."""
+    """A function defined as the least s with z ≤ s, and for norms also −z ≤ s, for all entries of z."""
 
     is_rational = True
     signs: ClassVar[tuple[int, ...]] = (1, -1)
@@ -199,7 +199,7 @@ class _LinearAtom(_Atom, PiecewiseLinear):
 
 
 class Norm1(_LinearAtom):
-    """Σ abs(z), the least Σ s + t with z = s − t and s, t ≥ 0."""
+    """The ℓ1 norm Σ abs(z): the least Σ s + t with z = s − t and s, t ≥ 0."""
 
     code = NORM_1
     atom = "norm1"
@@ -235,7 +235,7 @@ class Norm1(_LinearAtom):
 
 
 class Norm2(_Atom):
-    """√Σ z²."""
+    """The Euclidean norm √Σ z²."""
 
     code = NORM_2
     atom = "norm2"
@@ -259,7 +259,7 @@ class Norm2(_Atom):
 
 
 class NormInfinity(_LinearAtom):
-    """max abs(z)."""
+    """The maximum norm, max abs(z)."""
 
     code = NORM_INFINITY
     atom = "norm_inf"
@@ -284,7 +284,7 @@ class NormInfinity(_LinearAtom):
 
 
 class Maximum(_LinearAtom):
-    """max z."""
+    """The largest entry, max z."""
 
     code = MAXIMUM
     atom = "max"
@@ -312,7 +312,7 @@ class Maximum(_LinearAtom):
 
 
 class Squares(_Atom):
-    """Σ z²."""
+    """The sum of squares, Σ z²."""
 
     code = SQUARES
     atom = "sum_squares"
@@ -323,7 +323,7 @@ class Squares(_Atom):
         return slopes if slopes.dtype == object else np.clip(slopes, -1e100, 1e100)
 
     def steepness(self, plan: Floats) -> float:
-        """Return the size of its slopes near a plan, up to a factor."""
+        """Return the order of magnitude of the term's slopes near a plan."""
         entry = largest(self.matrix.data)
         return 2.0 * max(entry, largest(self.arguments(plan))) * entry
 
@@ -344,7 +344,7 @@ class Squares(_Atom):
 
 
 class RelativeEntropy(_Atom):
-    """Σ p log(p / q) over the pairs (p, q) in z; infinite outside of its domain."""
+    """The relative entropy Σ p log(p / q) over the pairs (p, q) in z; infinite outside of its domain."""
 
     code = RELATIVE_ENTROPY
 
@@ -491,7 +491,7 @@ class Polyhedral(PiecewiseLinear):
 
     def slopes(self, arguments: Numbers) -> Numbers:
         """Return multipliers with a tight bound; only the first entry is non-zero if none were found."""
-        from scipy.optimize import linprog  # importing it takes half as long as everything else
+        from scipy.optimize import linprog  # this import takes half as long as all others together
 
         count = self.size
         bounds = np.column_stack([np.where(self.equal, -np.inf, 0.0), np.full(count, np.inf)])
@@ -510,7 +510,7 @@ class Polyhedral(PiecewiseLinear):
 
     def _repaired(self, given: Floats) -> Floats | None:
         """Return multipliers that cancel exactly at auxiliary variables, from ones that nearly do."""
-        from scipy.sparse.linalg import lsqr  # it imports all of scipy.linalg
+        from scipy.sparse.linalg import lsqr  # this imports all of scipy.linalg
 
         for _ in range(3):
             left = self.auxiliary.T @ given
@@ -534,7 +534,7 @@ class Polyhedral(PiecewiseLinear):
 
 @dataclass(frozen=True, eq=False)
 class Opaque(Term):
-    """A convex cvxpy expression of no other type, whose values and tangents only cvxpy can compute.
+    """A convex cvxpy expression of an unrecognised type, whose values and tangents only cvxpy can compute.
 
     Its z and its slopes are plans: a plan represents the tangent there.
 
@@ -576,12 +576,12 @@ class Opaque(Term):
         return np.maximum(slopes, 0.0)
 
     def steepness(self, plan: Floats) -> float:
-        """Return the size of its slopes at a plan; 1 if unknown."""
+        """Return the order of magnitude of the term's slopes at a plan; 1 if unknown."""
         tangent = self.minorant(plan)
         return 1.0 if tangent is None else largest(tangent[0][1:])
 
     def identity(self, plans: Sequence[Floats]) -> tuple[Any, ...]:
-        """Return its values and tangents at plans."""
+        """Return the expression's values and tangents at plans, as its identity."""
         tangents = [self.minorant(plan) or (np.zeros(0), 0.0) for plan in plans]
         said = zip(plans, tangents, strict=True)
         return self.code, *((self.value(plan), slope.tobytes(), constant) for plan, (slope, constant) in said)
@@ -615,7 +615,7 @@ class Opaque(Term):
 
 @dataclass(frozen=True, eq=False)
 class TermRows:
-    """φ(z) = Σ z[heads] + min over s ≥ least of costs · s with signs · z[places] + K s ≤ 0, or = 0, row by row."""
+    """The rows of φ(z) = Σ z[heads] + min over s ≥ least of costs · s with signs · z[places] + K s ≤ 0, or = 0."""
 
     heads: npt.NDArray[np.int64]
     places: npt.NDArray[np.int64]

@@ -12,7 +12,7 @@ PublicPath = tuple[tuple[Hashable, int], ...]
 #: The average payoffs of both players from a state on.
 Worth = Callable[[Any], Sequence[Number]]
 #: Defaults: the number of playouts that estimate the worth of a state at the limit, and the probability below which
-#: actions are not settled, because each possible action of the player becomes part of all later trees.
+#: actions are not settled. Every settled action becomes part of all later trees.
 PLAYOUTS, THRESHOLD = 8, 0.02
 
 
@@ -131,7 +131,7 @@ class CutOffRules:
         label_of = public_labels(rules)
         if label_of is None or rules.num_players != 2:
             raise UnsupportedProblemError(
-                f"{shown(rules, 60)}: looking ahead from a public state takes rules of two players with a method "
+                f"{shown(rules, 60)}: looking ahead from a public state needs two-player rules with a method "
                 "public_state"
             )
         self._rules, self._player, self._path, self._lookahead = rules, player, path, lookahead
@@ -141,7 +141,7 @@ class CutOffRules:
         self._knows: Any = getattr(rules, "private_information", None)
         if self._knows is None and len(worths) > 1:
             raise UnsupportedProblemError(
-                f"{shown(rules, 60)}: a choice of how the game goes on takes rules with a method private_information"
+                f"{shown(rules, 60)}: a choice of continuations needs rules with a method private_information"
             )
         #: The public state of each of the player's infosets in the tree.
         self.nodes: dict[Hashable, PublicNode] = {}

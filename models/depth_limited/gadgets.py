@@ -21,14 +21,14 @@ class Gadget:
     ----------
     name : str
     form : {"stops", "choice", "path"}, optional
-        What the other player decides: whether to stop at each way in and keep its former value there, by which way to
-        come in, or its actions on the way.
+        The other player's decision: whether to stop at each way in and keep its former value there, which way in to
+        take, or its actions on the way.
     gifts : bool
         Whether the gifts made on the way are subtracted from the former value.
     promises : bool
-        Whether steps hand on the permitted loss at each way in, divided among their subgames.
+        Whether steps pass on the permitted loss at each way in, divided among their subgames.
     safe : tuple of str
-        The ways to decide for which exploitability is at most p / (1 − p) times the gain, if steps have no gap.
+        The values of `along` for which exploitability is at most p / (1 − p) times the gain, if steps have no gap.
     source : str
     """
 
@@ -44,8 +44,8 @@ class Gadget:
 GADGETS: dict[str, Gadget] = {
     gadget.name: gadget
     for gadget in (
-        Gadget("full", safe=("level",), source="Milec, Kubíček and Lisý (2021): all that was played stays in the game"),
-        Gadget("none", source="unsafe resolving: the other player's play above the subgame is taken as it was found"),
+        Gadget("full", safe=("level",), source="Milec, Kubíček and Lisý (2021): all play so far stays in the game"),
+        Gadget("none", source="unsafe resolving: the other player's play above the subgame is kept as found"),
         Gadget("resolving", form="stops", source="Burch, Johanson and Bowling, AAAI 2014"),
         Gadget(
             "reach-resolving",
@@ -99,7 +99,7 @@ class SequenceRates:
 def whole_game_program(
     view: PlayerView, matrix: sp.csr_array, model: Floats, p: float, step: DecisionStep, plan: Floats
 ) -> StepProgram:
-    """Return a step in the whole game: for a trunk, or with the full gadget for everything after it.
+    """Return a step's program in the whole game: for a trunk, or with the full gadget for everything after it.
 
     max over x of p times the payoff of x if the other player follows the model above the depth limit and is rational
     below, plus (1 − p) times its payoff if that player is rational throughout. Both parts have the same values below
@@ -115,7 +115,7 @@ def whole_game_program(
     p : float
     step : DecisionStep
     plan : ndarray of float64
-        Only used at settled infosets.
+        Used only at settled infosets.
     """
     other = view.other
     above = np.append(True, np.repeat(step.modelled, other.num_actions))
@@ -149,7 +149,7 @@ def subgame_program(
     free: Floats | None = None,
     rates: SequenceRates | None = None,
 ) -> StepProgram:
-    """Return a step restricted to its subgames, with a gadget above them.
+    """Return a step's program restricted to its subgames, with a gadget above them.
 
     The cost depends only on the subgames and the part above them, not on the size of the game.
 
@@ -158,7 +158,7 @@ def subgame_program(
     view, model, p, step
         As for :func:`whole_game_program`.
     plan : ndarray of float64, shape (num_sequences of roots.own,)
-        Only used at settled infosets.
+        Used only at settled infosets.
     gadget : Gadget
         Any gadget except ``full``.
     roots : SubgameRoots
@@ -212,7 +212,8 @@ def allowances(
 
     If the other player's action is not a best response to the plan, the following subgames may get worse by its gift
     plus the allowance from above. The public states that follow share each allowance by their masses, as defined by
-    :meth:`SubgameRoots.masses`. Alternatives of the other player have all of it, because it takes only one.
+    :meth:`SubgameRoots.masses`. Alternative actions of the other player each receive all of it, because the player
+    takes only one.
 
     Parameters
     ----------
@@ -222,7 +223,8 @@ def allowances(
     plan : ndarray of float64, shape (num_sequences of program.own,)
         The plan found.
     later : ndarray of int32
-        The roots of subgames of later steps; parts that lead to none of them may not get worse, and have no share.
+        The roots of subgames of later steps; parts that lead to none of them may not get worse, and receive no
+        allowance.
     roots : SubgameRoots, optional
         The single subgame of the step; without it the program is that of the whole game.
 

@@ -43,8 +43,8 @@ class LeafStates:
         Each player's part of the rest: for each way in an infoset with one action, then the infosets below. Sequence 1
         + w is the way w.
     payoffs : csr_array, shape (sequences of rest[0], sequences of rest[1])
-        Player 0's payoff for each pair of sequences, multiplied by the probability of chance. Leaves that no decision
-        below the limit precedes are not part of the rest.
+        Player 0's payoff for each pair of sequences, multiplied by the probability of chance. Leaves without a
+        preceding decision below the limit are not part of the rest.
     """
 
     game: Game
@@ -197,7 +197,7 @@ class DepthLimit:
     own_ways, reply_ways : ndarray of int64, shape (num_ways of the player,), (num_ways of the other player,)
         The sequence of the program's own, and of its reply, that leads along each way in.
     own_below, reply_below : ndarray of int64
-        The sequences of both for ``border.sequences``.
+        The sequences of the program's own, and of its reply, that correspond to ``border.sequences``.
     """
 
     border: LeafStates

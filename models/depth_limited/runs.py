@@ -47,7 +47,7 @@ class ResolvingRun:
     behaviour : ndarray of float64, shape (num_sequences of the player,)
         The decisions so far, uniform elsewhere.
     found : ndarray of float64, shape (num_sequences of the player,)
-        The decisions so far, and elsewhere the plan of the last step for it.
+        The decisions so far, and elsewhere the plan of the last step there.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class ResolvingRun:
         return self.gadget.name == "full" or self.p == 1.0
 
     def goes_on(self, number: int) -> bool:
-        """Return whether the plan that a step continues already answers it: it sees no more than the earlier step."""
+        """Return whether the plan that a step continues already solves it, because the step sees no more."""
         before = self.steps[number].before
         return (
             self.whole
@@ -288,7 +288,7 @@ def folds_and_calls(game: Game, player: int) -> tuple[Flags, Flags]:
     Raises
     ------
     UnsupportedProblemError
-        If it is another game.
+        If the game is of another kind.
 
     Examples
     --------
@@ -314,7 +314,7 @@ def folds_and_calls(game: Game, player: int) -> tuple[Flags, Flags]:
         calls = [faced != passed for faced, passed in zip(facing, passing, strict=True)]
     else:
         raise UnsupportedProblemError(
-            f"lbr is for poker, kuhn and leduc, or rules with action_words for fold, check and call, and the game is "
+            "lbr needs a poker game (kuhn, leduc, or rules with action_words for fold, check and call), received "
             f"{game.spec}"
         )
     return np.array([False, *folds]), np.array([False, *calls])

@@ -47,7 +47,7 @@ def search_bound(
     found : TrunkSolution
         The equilibrium that is kept above the subgames.
     gap : float
-        By how much the answer may miss the optimum, in payoff units.
+        How far the answer may be from the optimum, in payoff units.
     value : float
         The value of the game to the player.
 
@@ -68,7 +68,7 @@ def search_bound(
 
     Examples
     --------
-    A model with the equilibrium's reach of subgames is safe for every p below 1, and another model for none:
+    A model with the equilibrium's reach of subgames is safe for every p below 1; another model is safe for none:
 
     >>> from treeplex import SES, Nash, Strategy, load_game, solve
     >>> game = load_game("kuhn")

@@ -72,7 +72,7 @@ class StepProgram:
 
     Examples
     --------
-    Figure 10 of the paper: a player who sees only the two sides takes heads to be worth 2/3, and tails 1/3.
+    Figure 10 of the paper: a player who sees only the two sides values heads at 2/3 and tails at 1/3.
 
     >>> from treeplex import CDBR, Strategy, load_game
     >>> game = load_game("depth_limited_figure_10")
@@ -159,7 +159,7 @@ class StepProgram:
         return StepAnswer(self.completed(_cleaned(self.own, primal["plan"])), self.flow(behaviour))
 
     def given(self, of_game: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return an array over the player's infosets in the game by sequence; the empty sequence has True.
+        """Convert an array over the player's infosets to one over its sequences; the empty sequence gets True.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class StepProgram:
         return np.append(True, np.repeat(of_game[self.infosets], self.own.num_actions))
 
     def completed(self, behaviour: Floats) -> Floats:
-        """Return the plan that is as settled, and follows a behaviour elsewhere."""
+        """Return the plan that keeps the settled part and follows a behaviour elsewhere."""
         given = self.settled_sequences
         return self.own.plan(np.where(given, self.own.behaviour(self.plan), behaviour))
 

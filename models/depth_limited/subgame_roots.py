@@ -378,7 +378,7 @@ def partition_roots(public: PublicTree, where: Any, owner: str) -> Integers:
     if isinstance(where, str) and where.strip() == "chance":
         found = roots_after_chance(public, first=False)
         if not len(found):
-            raise UnsupportedProblemError(f"{owner}: level is chance, and the game has no public chance event")
+            raise UnsupportedProblemError(f"{owner}: level is chance, but the game has no public chance event")
         return found
     given = where(public) if callable(where) else where.split("+") if isinstance(where, str) else where
     several = given if isinstance(given, Iterable) else [given]

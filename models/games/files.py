@@ -59,7 +59,7 @@ _LIKE_A_SUFFIX = re.compile(r"[^=]*\.[a-zA-Z]\w{0,9}", re.DOTALL)
 
 
 def game_from_elsewhere(spec: str, parameters: Mapping[str, Any], family: bool) -> "Game | None":
-    """Return the game of a file or of OpenSpiel named by a text; ``None`` if it names neither.
+    """Return the game of a file or of OpenSpiel named by a string; ``None`` if it names neither.
 
     Parameters
     ----------
@@ -76,13 +76,13 @@ def game_from_elsewhere(spec: str, parameters: Mapping[str, Any], family: bool) 
 
 
 def names_file(spec: str, family: bool) -> bool:
-    """Return whether a text names a file rather than a game of the registry.
+    """Return whether a string names a file rather than a game of the registry.
 
     Parameters
     ----------
     spec : str
     family : bool
-        Whether the text begins with the name of a registered game; it then names a file only if that file exists.
+        Whether the string begins with the name of a registered game; it then names a file only if that file exists.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def _refuse_suffix(path: str, suffix: str) -> None:
 
 
 def load_openspiel(text: str, parameters: Mapping[str, Any] | None = None) -> "Game":
-    """Load a game of OpenSpiel, named by the text after ``openspiel:``.
+    """Load an OpenSpiel game, named by the string after ``openspiel:``.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def load_openspiel(text: str, parameters: Mapping[str, Any] | None = None) -> "G
 
     if parameters:
         raise UnknownGameError(
-            f"{OPENSPIEL}: parameters belong to the text, such as 'openspiel:kuhn_poker(players=3)'; received "
-            f"{one_line(', '.join(parameters))} beside it"
+            f"{OPENSPIEL}: parameters are part of the name, such as 'openspiel:kuhn_poker(players=3)'; received "
+            f"{one_line(', '.join(parameters))} separately"
         )
     return openspiel_game(text)

@@ -21,7 +21,7 @@ _EVENT = re.compile(r"(\d+\.)|(\d+)([wlt]?)")
 
 @dataclass(frozen=True)
 class Goofspiel:
-    """Goofspiel, the game of pure strategy: two players bid cards for prizes.
+    """Goofspiel, the game of pure strategy, in which two players bid cards for prizes.
 
     Each player holds the cards 1 to `cards`, and the prizes 1 to `cards` are put up one per round. Both players bid a
     card simultaneously. The higher card wins the prize, a tied prize is discarded, and both cards are used up. The
@@ -73,7 +73,7 @@ class Goofspiel:
 
     cards: Annotated[int, About("cards of each player, and prizes", minimum=2, maximum=13)] = 4
     order: Annotated[Literal["descending", "ascending", "random"], About("order of the prizes")] = "descending"
-    payoff: Annotated[Literal["points", "win_loss"], About("own minus other's points, or the sign of that")] = "points"
+    payoff: Annotated[Literal["points", "win_loss"], About("own points minus the other's, or the sign")] = "points"
     _hands: dict[int, tuple[str, ...]] = field(init=False, repr=False, compare=False)
     _rounds: dict[str, dict[str, tuple[int, str, str, int, int]]] = field(init=False, repr=False, compare=False)
     _forced: dict[int, dict[int, int]] = field(init=False, repr=False, compare=False)
@@ -95,7 +95,7 @@ class Goofspiel:
 
     @property
     def action_words(self) -> Mapping[str, str]:
-        """``top`` for the highest card of all and ``bottom`` for the lowest."""
+        """The words ``top`` for the highest card of all and ``bottom`` for the lowest."""
         return {"top": str(self.cards), "bottom": "1"}
 
     def payoff_range(self) -> tuple[int, int]:
@@ -165,7 +165,7 @@ class Goofspiel:
         return told + "?" if state[0] == 1 else told
 
     def _labels(self, state: Any) -> tuple[str, str]:
-        """Return what both players know, with player 0's bid as soon as it is made."""
+        """Return both players' information, with player 0's bid as soon as it is made."""
         if state[0] == 1:
             return f"{state[3][1]}{state[4]}", state[1]
         if state[0] == TERMINAL:

@@ -77,11 +77,11 @@ class Leduc:
     players: Annotated[int, About("number of players", minimum=2, maximum=10)] = 2
     ranks: Annotated[int, About("ranks in the deck", minimum=1, maximum=1000)] = 3
     suits: Annotated[int, About("cards of each rank", minimum=1, maximum=1000)] = 2
-    merge_suits: Annotated[bool, About("deal ranks in place of cards: the same value, a smaller tree")] = False
+    merge_suits: Annotated[bool, About("deal ranks instead of cards: same value, smaller tree")] = False
     bet1: Annotated[int, About("size of a bet in the first round, in antes", minimum=1, maximum=1_000_000)] = 2
     bet2: Annotated[int, About("size of a bet in the second round, in antes", minimum=1, maximum=1_000_000)] = 4
-    raises: Annotated[int, About("bets and raises in a round, at most", minimum=1, maximum=100)] = 2
-    ties: Annotated[Literal["split", "suit"], About("what decides between equal hands")] = "split"
+    raises: Annotated[int, About("largest number of bets and raises in a round", minimum=1, maximum=100)] = 2
+    ties: Annotated[Literal["split", "suit"], About("how equal hands are settled")] = "split"
     _copies: dict[str, int] = field(init=False, repr=False, compare=False)
     _strength: dict[str, int] = field(init=False, repr=False, compare=False)
 
@@ -126,7 +126,7 @@ class Leduc:
         return CHANCE, (), "", "_", (1,) * self.players, tuple(range(self.players)), 0, self.players
 
     def player(self, state: Any) -> int:
-        """Return who moves."""
+        """Return the player to move."""
         return state[0]  # type: ignore[no-any-return]
 
     def actions(self, state: Any) -> Sequence[str]:
@@ -137,7 +137,7 @@ class Leduc:
         return ("c", "r")
 
     def chance_outcomes(self, state: Any) -> Sequence[tuple[str, Fraction]]:
-        """Return the remaining cards, with probabilities by their numbers in the deck."""
+        """Return the remaining cards, with probabilities proportional to their numbers in the deck."""
         hands = state[1]
         left = self.ranks * self.suits - len(hands)
         remaining = ((card, copies - hands.count(card)) for card, copies in self._copies.items())
@@ -178,7 +178,7 @@ class Leduc:
         return state[3]  # type: ignore[no-any-return]
 
     def private_information(self, state: Any, player: int) -> str:
-        """Return a player's card, or an empty text before it is dealt."""
+        """Return a player's card, or an empty string before it is dealt."""
         hands = state[1]
         return hands[player] if player < len(hands) else ""
 

@@ -13,7 +13,7 @@ from .registry import Family, known_value
 class _Simultaneous:
     """The common part of two-player games in which both choose simultaneously and then see both choices.
 
-    Player 0 moves first in the tree, and player 1 does not see the move. A state is the text of the choices so far.
+    Player 0 moves first in the tree, and player 1 does not see the move. A state is the string of the choices so far.
     """
 
     num_players: ClassVar[int] = 2
@@ -123,9 +123,9 @@ class RockPaperScissors(_Simultaneous):
     name: ClassVar[str] = "rps"
     action_words: ClassVar[Mapping[str, str]] = {"rock": "R", "paper": "P", "scissors": "S"}
 
-    rock: Annotated[Fraction, About("what a win with rock pays", minimum=0)] = Fraction(1)
-    paper: Annotated[Fraction, About("what a win with paper pays", minimum=0)] = Fraction(1)
-    scissors: Annotated[Fraction, About("what a win with scissors pays", minimum=0)] = Fraction(1)
+    rock: Annotated[Fraction, About("payment for a win with rock", minimum=0)] = Fraction(1)
+    paper: Annotated[Fraction, About("payment for a win with paper", minimum=0)] = Fraction(1)
+    scissors: Annotated[Fraction, About("payment for a win with scissors", minimum=0)] = Fraction(1)
     _payoffs: dict[str, tuple[Fraction, Fraction]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -84,7 +84,7 @@ class Family:
         return {each.name: getattr(rules, each.name) for each in self.parameters}
 
     def spec(self, rules: Any) -> str:
-        """Return the shortest text that :func:`~.registry.load_game` reads as the given rules.
+        """Return the shortest string that :func:`~.registry.load_game` reads as the given rules.
 
         Examples
         --------
@@ -141,7 +141,7 @@ def _accept(game: Any) -> tuple[str, Family, type[Any]]:
     rules = family.rules
     if not isinstance(rules, type) or "__dataclass_fields__" not in vars(rules):
         raise InvalidGameError(f"expected a Family, or a frozen dataclass of rules, got {shown(game)}")
-    check_attribute(rules, "name", str, "the name of the game in texts, such as 'my_game'", InvalidGameError)
+    check_attribute(rules, "name", str, "the name of the game on the command line, such as 'my_game'", InvalidGameError)
     if type(family).parts is Family.parts:  # otherwise the game is not made from the rules alone
         check_members(rules, rules.__name__, vars(rules)["__dataclass_fields__"])
     _ = family.parameters  # raises an error now if a declaration is invalid
@@ -269,7 +269,7 @@ def load_game(spec: "str | os.PathLike[str]", **parameters: Any) -> "Game":
     Raises
     ------
     UnknownGameError
-        If there is no such game, `spec` is not text, or the game has no such parameter.
+        If there is no such game, `spec` is not a string, or the game has no such parameter.
     InvalidGameError
         If `spec` cannot be read, or a value is not allowed for its parameter.
     GameFileError

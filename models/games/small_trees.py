@@ -338,7 +338,7 @@ class GadgetTrap1(SmallTree):
     counts 14, 22, 26, 27 for ``a2`` to ``a5`` instead of the correct 4, 9, 15, 23. The resolving gadget, which adds the
     cost of punishing, counts 18, 31, 41, 50. By either count a mixture of ``a1`` and ``a5`` is better than each action
     between them. So with the resolving gadget ``a1`` is best up to p = 5/7 and ``a5`` from there on. With the
-    max-margin gadget they change places at 27/47. The actions ``a2``, ``a3``, ``a4`` are best at no p.
+    max-margin gadget they change places at 27/47. The actions ``a2``, ``a3``, ``a4`` are not best for any p.
 
     References
     ----------
@@ -379,7 +379,7 @@ _COIN_TRAP_PAYOFFS = {
 
 @dataclass(frozen=True)
 class GadgetTrap2(SmallTree):
-    """Five ways to exploit a lapse; resolving finds only two, because gadgets add up or drop what chance weights.
+    """Five ways to exploit a lapse; resolving finds only two, because gadgets add up or drop costs weighted by chance.
 
     Chance picks a red or a green coin, with probability 1/2 each. Player 1 sees it and lapses or punishes; with the red
     coin it may also nudge. Player 0 sees none of this and takes one of the actions ``a1`` to ``a5``. Player 0 is the
@@ -428,8 +428,8 @@ class GadgetTrap2(SmallTree):
     of the correct 4, 9, 15, 23. The max-margin gadget lets player 1 choose one coin with one action, and drops the cost
     of the other coin: 7/2, 8, 14, 12. By either count ``a5`` is too cheap compared with the actions before it. So with
     the resolving gadget ``a1`` is best up to p = 6/11 and ``a5`` from there on. With the max-margin gadget they change
-    places at 3/8. The actions ``a2``, ``a3``, ``a4`` are best at no p. If the weights of the coins are scaled to one in
-    the max-margin gadget, its counts double and the change only moves to 6/11.
+    places at 3/8. The actions ``a2``, ``a3``, ``a4`` are not best for any p. If the weights of the coins are scaled to
+    one in the max-margin gadget, its counts double and the change only moves to 6/11.
 
     References
     ----------

@@ -170,16 +170,14 @@ class Transit:
     name: ClassVar[str] = "transit"
 
     width: Annotated[int, About("rows of the grid, which has twice as many columns", minimum=2, maximum=100)] = 4
-    model: Annotated[Literal["B", "A"], About("the paper's words (B) or public code's conventions (A)")] = "B"
+    model: Annotated[Literal["B", "A"], About("encounters as in the paper (B) or as in public code (A)")] = "B"
     horizon: Annotated[int | None, About("number of steps", minimum=1, maximum=1000, shown="2 * width + 4")] = None
     failure: Annotated[Fraction, About("probability that a move fails", minimum=0, maximum=1)] = Fraction(1, 10)
-    encounter_cost: Annotated[Fraction, About("what an encounter costs the evader")] = Fraction(1)
-    escape_reward: Annotated[Fraction, About("what reaching the eastern column pays")] = Fraction(1)
-    time_cost: Annotated[Fraction, About("what a step without escape costs the evader")] = Fraction(1, 50)
+    encounter_cost: Annotated[Fraction, About("cost of an encounter to the evader")] = Fraction(1)
+    escape_reward: Annotated[Fraction, About("reward for reaching the eastern column")] = Fraction(1)
+    time_cost: Annotated[Fraction, About("cost to the evader of a step without escape")] = Fraction(1, 50)
     base: Annotated[str | None, About("the patroller's base", shown="r0c(width-1)")] = None
-    starts: Annotated[str | None, About("where the evader may start, as in r0c0+r1c0", shown="the western column")] = (
-        None
-    )
+    starts: Annotated[str | None, About("cells to start from, such as r0c0+r1c0", shown="the western column")] = None
     form: Annotated[Literal["flow", "histories"], About("flow polytopes, or the tree of all histories")] = "flow"
 
     def __post_init__(self) -> None:
@@ -197,7 +195,7 @@ class Transit:
         object.__setattr__(self, "base", grid.label(self.base_cell))
         object.__setattr__(self, "starts", "+".join(map(grid.label, self.start_cells)))
         if len(set(self.start_cells)) < len(self.start_cells):
-            raise InvalidGameError(f"{self.name}: starts = {shown(self.starts)}; expected no cell twice")
+            raise InvalidGameError(f"{self.name}: starts = {shown(self.starts)}; expected distinct cells")
         for cell in self.start_cells:
             if grid.in_east(cell):
                 raise InvalidGameError(

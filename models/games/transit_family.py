@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class TransitFamily(Family):
-    """The transit game, built as flow polytopes instead of being walked."""
+    """The family of transit games, which are built as flow polytopes instead of being enumerated."""
 
     def parts(self, rules: Transit) -> dict[str, Any]:
         """Return the flow form, or the rules of the tree; both with the functional ``risk``."""

@@ -24,7 +24,7 @@ def transit_occupancy(game: Game, strategy: Strategy) -> Floats:
     ndarray of float64, shape (horizon + 1, rows, columns)
         Entry (t, r, c) is the probability of standing in row r, column c before the step t; the last time is after the
         last move. It sums to one over cells at each time. An evader that has escaped counts at its exit, so the eastern
-        column holds the probability of having escaped by then.
+        column shows the probability of having escaped by then.
 
     Raises
     ------
@@ -73,13 +73,13 @@ def transit_rules(game: Game) -> Transit:
     Raises
     ------
     UnsupportedProblemError
-        If the game is another one.
+        If the game is of another kind.
     """
     check_type(game, "game", UnsupportedProblemError, Game, "a transit game")
     # A file may be called transit too, and then has no parameters.
     if game.name != Transit.name or "form" not in game.parameters:
         raise UnsupportedProblemError(
-            f"{game.spec} has no grid to show a strategy on; expected a game of transit; treeplex show prints it"
+            f"{game.spec} has no grid to show a strategy on; expected a transit game; treeplex show prints the strategy"
         )
     rules = Transit(**game.parameters)
     if rules.form != "flow":

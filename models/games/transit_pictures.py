@@ -59,8 +59,8 @@ def draw_occupancy(
     game : Game
         ``transit`` with ``form=flow``.
     strategies : Strategy, Profile or mapping of str to Strategy
-        The times of a single strategy fill the picture. Of several strategies, each has a row with its name; a profile
-        consists of the evader and the patroller.
+        The times of a single strategy fill the picture. If there are several strategies, each has a row with its name;
+        a profile consists of the evader and the patroller.
     times : sequence of int, optional
         From 0, before the first step, to the horizon, after the last. By default all times if there are at most 20 (or
         six for several strategies), otherwise that many at equal distances.
@@ -197,7 +197,7 @@ class _Walk:
     arrived: Floats  # the probability of being at the base, or of having escaped, at each time
 
     def state(self, time: int) -> str:
-        """Return a text with the probability that the patroller is at its base, or that the evader has escaped."""
+        """Return a string with the probability that the patroller is at its base, or that the evader has escaped."""
         what = "at the base" if self.player == 1 else "escaped"
         return f"{what}: {_probability_text(float(self.arrived[time]))}"
 

@@ -62,7 +62,7 @@ class AcpcBot:
                 raise ProgramError(f"it took more than {self.program.seconds:g} seconds")
             head, _, action = answer.rpartition(":")
             if not answer.startswith(("MATCHSTATE:", "#", ";")):
-                raise ProgramError(f"its answer is {shown(answer, 60)}, expected {state}:c or the like")
+                raise ProgramError(f"its answer is {shown(answer, 60)}, expected an answer such as {state}:c")
             if head == state:
                 break
         if action == "f":

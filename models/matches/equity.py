@@ -34,9 +34,10 @@ def expected_winnings(record: HandRecord, rng: np.random.Generator, boards: int 
     -----
     The board's missing cards are uniform over those in nobody's hand, including folded hands. One or two missing cards
     are enumerated, and the result is the exact expectation. Five are sampled, and the result is an average over
-    `boards` boards, independent of the board that was dealt. Either way its expectation over all hands is that of the
-    actual winnings. A mean of it is therefore unbiased, and has less variance: of the board's part, nothing or a share
-    1 / `boards` remains. Odd chips are assigned by the rules.
+    `boards` boards, independent of the board that was dealt. Either way, the expectation of the result over all hands
+    equals that of the actual winnings. The mean of the results is therefore unbiased and has less variance: of the
+    variance due to the board, nothing remains after enumeration, and a fraction 1 / `boards` after sampling. Odd chips
+    are assigned by the rules.
 
     Examples
     --------

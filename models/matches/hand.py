@@ -29,7 +29,7 @@ class IllegalActionError(InvalidStrategyError):
 
 @dataclass(frozen=True)
 class Forfeit:
-    """The reason why a seat forfeited its hand by folding, or failed after the hand.
+    """A seat's forfeit of a hand, or its failure after the hand, with the reason.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Forfeit:
 
 @dataclass(frozen=True)
 class AllIn:
-    """The state if all betting ended before the river, so that only the rest of the board matters.
+    """A hand's state if all betting ended before the river, so that only the rest of the board matters.
 
     Attributes
     ----------
@@ -228,7 +228,7 @@ def play_hand(
 
     deck = tuple(map(int, deck))
     if len(bots) != table.seats or len(rngs) != table.seats:
-        raise InvalidGameError(f"bots are {len(bots)} and rngs {len(rngs)}, expected one for each of {table.seats}")
+        raise InvalidGameError(f"received {len(bots)} bots and {len(rngs)} rngs, expected {table.seats}: one per seat")
     if len(deck) < 2 * table.seats + 5 or len(set(deck)) < len(deck) or not set(deck) <= set(range(52)):
         raise InvalidGameError(f"deck is {shown(deck)}, expected {2 * table.seats + 5} different cards from 0 to 51")
     if time_limit is not None:
@@ -243,7 +243,7 @@ def play_hand(
                 return call(*arguments)
         except OutOfTime:
             reason = f"it took more than {time_limit:g} seconds"
-        except (Exception, SystemExit) as error:  # any exception of foreign code
+        except (Exception, SystemExit) as error:  # foreign code may raise any exception
             reason = one_line(f"{type(error).__name__}: {error}", 400)
         if seat not in out:
             forfeits.append(Forfeit(seat, reason, folds))

@@ -59,8 +59,8 @@ class HandHistories:
         A file with one hand (``.phh``) or many (``.phhs``), possibly compressed with gzip; a folder, whose files with
         these suffixes are read in order, including subfolders; or any object with a method ``read``.
     skip_bad : bool
-        Skip and count hands that cannot be read, or are of another variant than no-limit hold'em; by default the first
-        one raises an error. A file of another program is always an error, unless others in its folder can be read.
+        Skip and count hands that cannot be read, or are not no-limit hold'em; by default the first one raises an error.
+        A file of another program is always an error, unless other files in its folder can be read.
     progress : callable, optional
         Called occasionally with the number of lines so far and the fraction of the files read, from 0 to 1, or ``None``
         if the size is unknown.
@@ -70,8 +70,8 @@ class HandHistories:
     num_hands, num_lines : int
         Numbers read so far.
     bad : tuple of BadLines
-        The skipped hands so far, by kind, with the line at which the first one begins; its message names the file of a
-        folder.
+        The skipped hands so far, by kind, with the line at which the first one begins; if the source is a folder, its
+        message names the file.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def read_hand(lines: list[bytes], line: int = 1) -> Hand:
         text = b"\n".join(lines).decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         byte = f"byte {error.start + 1} is {error.object[error.start]:#04x}"
-        raise BadLineError("no TOML", f"{byte}, expected text in UTF-8") from None
+        raise BadLineError("no TOML", f"{byte}, expected UTF-8 text") from None
     fields = _quick(text)
     if fields is None:
         fields = _with_toml(text, line)
@@ -285,7 +285,7 @@ def _hand(fields: dict[str, Any], line: int) -> Hand:
     stacks = _amounts(fields, "starting_stacks")
     count = len(stacks)
     if not 2 <= count <= MOST_PLAYERS or not all(stacks):
-        raise BadLineError("malformed", f"starting_stacks has {count}, expected 2 to {MOST_PLAYERS} above 0")
+        raise BadLineError("malformed", f"starting_stacks has {count}, expected 2 to {MOST_PLAYERS} stacks above 0")
     antes, blinds = (_amounts(fields, key, count) for key in ("antes", "blinds_or_straddles"))
     least: Any = (
         _amount(fields["min_bet"], "min_bet") if "min_bet" in fields else max(*blinds, *(-blind for blind in blinds))
@@ -293,7 +293,9 @@ def _hand(fields: dict[str, Any], line: int) -> Hand:
     if not any(antes) and not any(blinds):
         raise BadLineError("malformed", "blinds_or_straddles and antes are 0, expected blinds or antes")
     if not least:
-        raise BadLineError("malformed", f"min_bet is {'0' if 'min_bet' in fields else 'missing'}, expected a bet")
+        raise BadLineError(
+            "malformed", f"min_bet is {'0' if 'min_bet' in fields else 'missing'}, expected a bet above 0"
+        )
     trimmed = {"true": True, "false": False}.get(str(fields.get("ante_trimming_status", False)).lower())
     if trimmed is None:
         given = shown(fields["ante_trimming_status"], 60)
@@ -302,7 +304,7 @@ def _hand(fields: dict[str, Any], line: int) -> Hand:
     actions: Any = fields["actions"]
     for key, value in (("players", names), ("actions", actions)):
         if value.__class__ is not list or not all(one.__class__ is str for one in value):
-            raise BadLineError("malformed", f"{key} is {shown(value, 60)}, expected a list of texts")
+            raise BadLineError("malformed", f"{key} is {shown(value, 60)}, expected a list of strings")
     if len(names) != count:
         raise BadLineError("malformed", f"players are {shown(names, 60)}, expected {count} names")
     ended, winnings = (
@@ -320,14 +322,14 @@ def _hand(fields: dict[str, Any], line: int) -> Hand:
 
 @lru_cache(maxsize=4096)
 def _check_key(key: str) -> None:
-    """Raise an error for a key outside of the format that would change the winnings.
+    """Raise an error for a key that is not part of the format and would change the winnings.
 
     Raises
     ------
     BadLineError
     """
     if key == "rake":
-        raise BadLineError("malformed", "rake is not a key of the format, expected winnings, which are after rake")
+        raise BadLineError("malformed", "rake is not a key of the format; expected winnings, which are net of rake")
     close = difflib.get_close_matches(key[:100], _WANTED, n=1, cutoff=0.8)
     if close and not key.startswith("_"):
         raise BadLineError("malformed", f"{shown(key, 60)} is not a key of the format (did you mean {close[0]}?)")

@@ -15,7 +15,7 @@ from .table import STREETS, HandResult, Table, View
 
 @dataclass
 class JsonBot:
-    """A program that receives a hand in JSON, and answers with its actions; see the page on its protocol.
+    """A program that receives hands as JSON and answers with its actions; the protocol is documented on its own page.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def read_action(answer: str) -> str:
     except (GameFileError, TypeError, KeyError):
         action = None
     if not isinstance(action, str):
-        raise ProgramError(f'its answer is {shown(answer, 60)}, expected {{"action": "call"}} or the like')
+        raise ProgramError(f'its answer is {shown(answer, 60)}, expected an answer such as {{"action": "call"}}')
     return action
 
 

@@ -130,7 +130,7 @@ class Variance:
 
     @property
     def saved(self) -> dict[str, float | None]:
-        """The share of the plain variance that each method removed; negative if it added some."""
+        """The fraction of the plain variance that each method removed; negative if the method added variance."""
         left = {"equity": self.equity, "duplicate": self.duplicate, "both": self.both}
         return {name: None if one is None or not self.plain else 1.0 - one / self.plain for name, one in left.items()}
 
@@ -145,7 +145,7 @@ class MatchResult:
     won : ndarray of float64, shape (deals, rotations, bots)
         Each bot's winnings in each hand, in chips.
     expected : ndarray of float64, shape (deals, rotations, bots)
-        The same, as expectations if all players were all-in before the river.
+        The same winnings, replaced by their expectation if all players were all-in before the river.
     duplicate : bool
         Whether every deal was played in all rotations.
     seed : int
@@ -301,7 +301,7 @@ def match(
     """
     table = table or Table(seats=len(bots))
     if len(bots) != table.seats:
-        raise InvalidGameError(f"bots are {len(bots)}, expected one for each of {table.seats} seats")
+        raise InvalidGameError(f"received {len(bots)} bots, expected one for each of {table.seats} seats")
     hands = check_whole(hands, "hands", InvalidGameError, "[1, inf)")
     seed = check_whole(seed, "seed", InvalidGameError)
     first = check_whole(first, "first", InvalidGameError)
@@ -329,7 +329,7 @@ def match(
     with settling() as answer, patient(WORTH_WAITING):
         try:
             for one in played:
-                with holding_signals():  # the results have already been passed on, and vice versa
+                with holding_signals():  # a hand is counted if and only if it has been passed on
                     if each is not None:
                         each(one)
                     count(one)
@@ -365,7 +365,7 @@ def _play(hands_of: _HandsOf, deals: range, seats: int, jobs: int) -> Generator[
 
 
 def _task(hands_of: _HandsOf, deals: range) -> list[Played]:
-    with contextlib.redirect_stdout(StandardError()):  # a separate process: output of bots is not a result
+    with contextlib.redirect_stdout(StandardError()):  # in a separate process, the bots' output is not a result
         return list(hands_of(deals))
 
 

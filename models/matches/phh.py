@@ -1,4 +1,4 @@
-"""Writes hand histories in PHH notation, many hands per file, for pokerkit and other programs."""
+"""A writer of hand histories in PHH notation, many hands per file, for pokerkit and other programs."""
 
 import json
 from collections.abc import Sequence
@@ -69,7 +69,7 @@ def phh_text(record: HandRecord, number: int, players: Sequence[str], **more: ob
         "finishing_stacks": [table.stack + won for won in record.won],
         **{f"_{name}": value for name, value in more.items()},
     }
-    # Numbers, texts and lists of them have the same notation in TOML and JSON, except for one control character.
+    # Numbers, strings and lists of them have the same notation in TOML and JSON, except for one control character.
     lines = [
         f"{name} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f") for name, value in fields.items()
     ]
@@ -77,7 +77,7 @@ def phh_text(record: HandRecord, number: int, players: Sequence[str], **more: ob
 
 
 class PhhWriter:
-    """Writes the hands of a match to a PHHS file; use it in a ``with`` statement.
+    """A writer of the hands of a match to a PHHS file; use it in a ``with`` statement.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ class Program:
 
     @property
     def running(self) -> bool:
-        """Whether it has been started and has not ended."""
+        """Whether the program has been started and has not ended."""
         return self._live is not None and self._live.process.poll() is None
 
     def start(self) -> None:
@@ -111,7 +111,7 @@ class Program:
         """
         live = self._live
         if live is None:
-            raise ProgramError("it does not run")
+            raise ProgramError("it is not running")
         try:
             line = live.inbox.get(timeout=self.seconds)
         except queue.Empty:
@@ -125,7 +125,7 @@ class Program:
             raise ProgramError(f"it ended with status {live.process.returncode}{live.complaint}")
         if not line.endswith(b"\n"):
             self.close(at_once=True)
-            raise ProgramError(f"its answer {shown(line[:60])} has no end of line within {_LONGEST:,} bytes")
+            raise ProgramError(f"its answer {shown(line[:60])} has no line break within {_LONGEST:,} bytes")
         return line.decode("utf-8", "replace").rstrip("\r\n")
 
     def close(self, *, at_once: bool = False) -> None:

@@ -107,7 +107,7 @@ class Hand:
         return tuple(one - blind - ante for one, blind, ante in zip(paid, self.paid, self.antes, strict=True))
 
     def _paid_from_pots(self) -> tuple[Chips, ...] | None:
-        """Return each seat's payment from the pots by the cards; ``None`` if it depends on unknown ones."""
+        """Return each seat's payment from the pots by the cards; ``None`` if it depends on unknown cards."""
         ranks = self._ranks()
         if ranks is None:
             return None
@@ -147,13 +147,13 @@ class Hand:
 
 
 def _strongest(seats: Sequence[int], ranks: Sequence[int]) -> list[int]:
-    """Return the seats with the best hands among some."""
+    """Return the seats with the best hands among the given ones."""
     best = max((ranks[seat] for seat in seats), default=0)
     return [seat for seat in seats if ranks[seat] == best]
 
 
 class Replay:
-    """Replays a hand, action by action, by pokerkit's rules.
+    """A recorded hand that is replayed, action by action, by pokerkit's rules.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class Replay:
     Raises
     ------
     BadLineError
-        If no hand can begin like that.
+        If no hand can begin with these stacks and posts.
     MissingExtraError
         If pokerkit is not installed.
 
@@ -224,10 +224,10 @@ class Replay:
             self._show(seat, words)
             return
         if what not in ("f", "cc", "cbr") or len(words) != 2 + (what == "cbr"):
-            raise BadLineError("malformed", "is not an action, expected f, cc, cbr AMOUNT or sm after a player")
+            raise BadLineError("malformed", "is not an action, expected a player and f, cc, cbr AMOUNT or sm")
         betting = self.betting
         if betting.actor_index != seat:
-            raise BadLineError("contradiction", f"comes where {self._due()}")
+            raise BadLineError("contradiction", f"comes when {self._due()}")
         if what == "f":
             betting.fold()
             word = "fold"
@@ -255,12 +255,12 @@ class Replay:
             if "?" not in words[3]:
                 self.cards[seat] = held = [*held, *self._cards(words[3])]
                 if len(held) > 2:
-                    raise BadLineError("malformed", "makes more than two cards, expected two")
+                    raise BadLineError("malformed", "deals more than two cards, expected two")
         elif words[1:2] == ["db"] and len(words) == 3:
             betting = self.betting
             betting.pass_idle()
             if betting.actor_index is not None or betting.folded_status:
-                raise BadLineError("contradiction", f"comes where {self._due()}")
+                raise BadLineError("contradiction", f"comes when {self._due()}")
             self.board += self._cards(words[2])
             if len(self.board) > _BOARD[-1]:
                 raise BadLineError("malformed", "deals more than five board cards, expected at most five")
@@ -268,7 +268,7 @@ class Replay:
                 self.street += 1
                 betting.deal_street()
                 if betting.actor_index is not None and len(self.board) > _BOARD[self.street]:
-                    raise BadLineError("contradiction", f"deals {STREETS[self.street]} and more before anybody acts")
+                    raise BadLineError("contradiction", f"deals past the {STREETS[self.street]} before anybody acts")
         else:
             raise BadLineError("malformed", "is not a deal, expected d dh PLAYER CARDS or d db CARDS")
 
@@ -287,7 +287,7 @@ class Replay:
     def _show(self, seat: int, words: list[str]) -> None:
         self.betting.pass_idle()
         if self.betting.actor_index is not None:
-            raise BadLineError("contradiction", f"comes where {self._due()}")
+            raise BadLineError("contradiction", f"comes when {self._due()}")
         if self.betting.status and not self.betting.all_in_status:
             raise BadLineError("contradiction", "comes before the showdown")
         if len(words) == 2:
@@ -299,13 +299,13 @@ class Replay:
         self.seen.difference_update(held or ())
         shown_cards = self._cards(words[2])
         if len(shown_cards) != 2 or (held is not None and set(held) != set(shown_cards)):
-            raise BadLineError("contradiction", "shows other cards than were dealt" if held else "shows no two cards")
+            raise BadLineError("contradiction", "shows cards not dealt to it" if held else "does not show two cards")
         self.cards[seat] = self.shown[seat] = shown_cards
 
     def _seat(self, text: str) -> int:
         seat = _SEATS.get(text, self.count)
         if seat >= self.count:
-            raise BadLineError("malformed", f"has the player {shown(text, 60)}, expected p1 to p{self.count}")
+            raise BadLineError("malformed", f"names the player {shown(text, 60)}, expected p1 to p{self.count}")
         return seat
 
     def hand(
@@ -322,12 +322,12 @@ class Replay:
         line : int
         players : tuple of str
         ended, winnings : tuple of int or Decimal, optional
-            Statements of the history.
+            The final stacks and the payments from the pots that the history states.
 
         Raises
         ------
         BadLineError
-            If it is not over, or contradicts the statements.
+            If the hand is not over, or contradicts these amounts.
         """
         betting = self.betting
         betting.pass_idle()
@@ -364,12 +364,12 @@ class Replay:
         return hand
 
     def _contenders(self, seats: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the seats that have not mucked their cards, among some; all of them if no other is left."""
+        """Return the given seats that have not mucked their cards, or all of them if every seat has."""
         return tuple(seat for seat in seats if seat not in self.mucked) or seats
 
 
 def _check_end(hand: Hand, trimmed: bool) -> None:
-    """Raise an error if a hand cannot have ended as stated, for any cards.
+    """Raise an error if a hand cannot have ended as recorded, whatever its cards are.
 
     Raises
     ------
@@ -378,7 +378,7 @@ def _check_end(hand: Hand, trimmed: bool) -> None:
     put_in = [one + ante for one, ante in zip(hand.paid, hand.antes, strict=True)]
     matched = put_in if trimmed else hand.paid
     if not hand.went_to_showdown and max(matched) > matched[hand.folded.index(False)]:
-        raise BadLineError("contradiction", "players fold chips that the last one cannot win")
+        raise BadLineError("contradiction", "a folded player put in more chips than the last player can win")
     stated: list[tuple[str, list[Chips | None]]] = []
     if hand.ended is not None:  # payments from the pots are the remaining chips minus those that were not put in
         known = zip(hand.ended, hand.stacks, put_in, strict=True)
@@ -408,14 +408,14 @@ def _check_end(hand: Hand, trimmed: bool) -> None:
 _SEATS = {f"p{number + 1}": number for number in range(10)}
 #: The largest length of an amount, and its pattern.
 _LONGEST, _AMOUNT = 30, re.compile(r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2})?")
-#: Largest number of digits of an integer amount of chips, and number of digits to which others are rounded, as binary
-#: fractions require.
+#: Largest number of digits of an integer amount of chips, and number of digits to which other amounts are rounded,
+#: because they may be binary fractions.
 _WHOLE, _DIGITS = 18, Context(prec=15)
 
 
 @lru_cache(maxsize=65536)
 def amount_of(text: str) -> Chips:
-    """Return an amount of chips from text.
+    """Parse an amount of chips.
 
     Amounts with more than fifteen digits, such as 0.30000000000000004, are rounded to fifteen.
 

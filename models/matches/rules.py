@@ -1,4 +1,4 @@
-"""pokerkit's rules of no-limit hold'em, without parts that matches and hand histories do not need."""
+"""pokerkit's rules of no-limit hold'em, without the parts that matches and hand histories do not need."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -51,7 +51,7 @@ class Betting(_Rules):
     ----------
     stacks, antes, blinds : sequence of int or Decimal
         In pokerkit's order: with two seats, antes and blinds are listed small blind first, although the second seat has
-        it. A negative blind is the post of a joining player, after which the order of play is as without it.
+        it. A negative blind is the post of a joining player, which does not change the order of play.
     least : int or Decimal
         The smallest bet.
     trimmed : bool
@@ -107,7 +107,7 @@ class Betting(_Rules):
         super()._begin_betting()
 
     def pass_idle(self) -> None:
-        """Let a seat check that has nothing to call and nobody to bet against; histories may omit this."""
+        """Check for a seat that has nothing to call and nobody to bet against; histories may omit this."""
         seat = self.actor_index
         if (
             seat is not None
@@ -138,17 +138,17 @@ class Betting(_Rules):
         self._end()
 
     def verify_completion_betting_or_raising_to(self, amount: Any = None) -> Any:
-        """Check the limits of a bet or a raise, also for a seat that acted before a short all-in."""
+        """Check the limits of a bet or a raise, including one by a seat that acted before a short all-in."""
         seat = self.actor_indices[0]
         price, most = max(self.bets), self.bets[seat] + self.stacks[seat]
         least = price + max(self.completion_betting_or_raising_amount, self.least)
         others = (one for one in self.player_indices if one != seat and self.statuses[one])
         if all(self.stacks[one] + self.bets[one] <= price for one in others):
-            raise ValueError("raises players who are all-in")
+            raise ValueError("raises although all other players are all-in")
         if most <= price:
-            raise ValueError(f"raises with {self.stacks[seat]} chips, and a call takes {price - self.bets[seat]}")
+            raise ValueError(f"raises with {self.stacks[seat]} chips, but a call takes {price - self.bets[seat]}")
         if not min(least, most) <= amount <= most:
-            raise ValueError(f"goes to {amount}, expected {f'{least} to ' if least < most else ''}{most}")
+            raise ValueError(f"has the total {amount}, expected {f'{least} to ' if least < most else ''}{most}")
         return amount
 
 

@@ -18,7 +18,7 @@ class SimpleBot:
 
 
 class CallBot(SimpleBot):
-    """Checks and calls.
+    """A bot that always checks or calls.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class CallBot(SimpleBot):
 
 
 class FoldBot(SimpleBot):
-    """Checks if possible, and folds otherwise."""
+    """A bot that checks if possible, and folds otherwise."""
 
     def act(self, view: View, rng: np.random.Generator) -> str:
         """Return the action."""
@@ -43,12 +43,12 @@ class FoldBot(SimpleBot):
 
 @dataclass(frozen=True)
 class RaiseBot(SimpleBot):
-    """Bets and raises whenever possible, and calls otherwise.
+    """A bot that bets and raises whenever possible, and calls otherwise.
 
     Parameters
     ----------
     pots : float
-        The raise as a share of the pot after calling.
+        The raise as a fraction of the pot after calling.
     """
 
     pots: float = 1.0
@@ -62,7 +62,7 @@ class RaiseBot(SimpleBot):
 
 
 class RandomBot(SimpleBot):
-    """Folds to a bet, checks or calls, and bets or raises with equal probabilities; all amounts are equally likely.
+    """A bot that chooses equally between folding to a bet, checking or calling, and betting or raising any amount.
 
     Examples
     --------

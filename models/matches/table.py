@@ -81,7 +81,7 @@ class View:
     board : tuple of int
         The public cards, in the order of the deal.
     street : int
-        Of :data:`STREETS`.
+        Index of the street in :data:`STREETS`.
     bets : tuple of int
         The amount that each seat has put in on this street.
     stacks : tuple of int
@@ -97,7 +97,7 @@ class View:
 
     Notes
     -----
-    Actions are texts: ``fold``, ``check``, ``call``, ``bet N``, ``raise N`` and ``all-in``, where N is the resulting
+    Actions are strings: ``fold``, ``check``, ``call``, ``bet N``, ``raise N`` and ``all-in``, where N is the resulting
     total on the street. ``call`` may be for less than the bet. Folding is legal even if a check is possible. An action
     that puts in the whole stack may be named ``all-in`` or by its amount; the history uses ``all-in`` for a bet or
     raise of the whole stack, and ``call`` for a call.

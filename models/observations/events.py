@@ -38,7 +38,7 @@ class Events:
     names : tuple of str
         Readable and unique.
     classes : csr_array, shape (events, num_classes)
-        The classes of histories that make up an event, as entries of 1.
+        Entries of 1 at the classes of histories that make up each event.
     own : ndarray of int32, shape (events,)
         The observer's sequence.
     matrix : csr_array, shape (events, num_sequences of the opponent)
@@ -84,8 +84,8 @@ def observed_events(view: ObserverTree, opponent: Treeplex) -> Events:
     -------
     Events
         The events are classes of the observer's histories, and unions of leaves that differ only in what they show.
-        Uninformative events are left out: those with the same probability under all plans, and multiples of the event
-        before, such as after an own action, because that event was counted before the action, in more games.
+        Uninformative events are left out. These are events with the same probability under all plans, and multiples of
+        the event before, such as the event after an own action: the event before was counted in more games.
 
     Notes
     -----
@@ -158,7 +158,7 @@ def _functions(view: ObserverTree, classes: sp.csr_array, opponent: Treeplex) ->
 
 
 def _normal_form(treeplex: Treeplex, matrix: sp.csr_array) -> sp.csr_array:
-    """Return rows with the same values on all plans; rows with equal values become equal.
+    """Return rows in a normal form with the same values on all plans; rows with equal values become equal.
 
     From the bottom up, the common part of an infoset's actions moves to the sequence that leads there.
     """

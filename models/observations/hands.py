@@ -18,7 +18,7 @@ from .lines import LineObservations
 
 
 class MenuLines:
-    """The public states of a model that correspond to lines of real bets, whose sizes the menu does not all contain.
+    """The public states of a model that correspond to lines of real bets, whose sizes need not be on the menu.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class MenuLines:
         The public form of the model, whose actions are named ``fold``, ``check``, ``call``, ``bet N``, ``raise N`` and
         ``all-in``.
     stack : float
-        The total of all-in, in the units of the menu.
+        The total bet of an all-in, in the units of the menu.
     pot, level : float
         The pot from earlier streets, and the highest bet at the root.
 
@@ -56,7 +56,7 @@ class MenuLines:
     def __init__(self, form: PublicForm, stack: float, pot: float = 0.0, level: float = 1.0) -> None:
         self.form, self.pot, self.level = form, pot, level
         self.after = [{str(form.actions[child]): int(child) for child in children} for children in form.children]
-        #: For each node, the bets and raises: totals, and nodes.
+        #: For each node, its bets and raises: their totals, and the nodes they lead to.
         self.raises = [
             [
                 (float(stack) if name == "all-in" else float(name.split()[1]), child)
@@ -112,7 +112,7 @@ class MenuLines:
                 child = self._nearest(node, (total - highest) / (before + 2.0 * highest))
                 highest = total
             if child is None:
-                raise PlayLogError(f"{action} has no counterpart {', '.join(map(str, self.form.path(node)))}")
+                raise PlayLogError(f"{action} has no counterpart after '{', '.join(map(str, self.form.path(node)))}'")
             nodes.append(child)
             if not self.after[child] or not self.first_street[self.form.children[child]].any():
                 break
@@ -194,9 +194,9 @@ def hand_observations(
     """
     form, player = game.public_form, checked_player(game, player)
     if game.name != "preflop" or form is None:
-        raise UnsupportedProblemError(f"hands are lines of preflop:stack=…, received {game.spec}")
+        raise UnsupportedProblemError(f"hand observations need a game preflop:stack=…, received {game.spec}")
     if name is None and opponent is None:
-        raise PlayLogError("neither a player nor an opponent is named, expected one of them or both")
+        raise PlayLogError("neither a player nor an opponent is named, expected at least one of them")
     share = check_number(tolerance, "tolerance", InvalidConstraintError, "[0, inf)", "0.25")
     stack = float(game.parameters["stack"])
     lines = MenuLines(form, stack)

@@ -182,8 +182,8 @@ def interval_name(name: str | None, together: bool) -> str:
     find_intervals(name)
     if together and name == "wilson":
         raise InvalidConstraintError(
-            "the interval is wilson, expected clopper-pearson: with bonferroni all intervals are to hold together, "
-            "and wilson's fail too often where little was seen"
+            "the interval is wilson, expected clopper-pearson: with bonferroni all intervals must hold jointly, and "
+            "Wilson's fail too often for rarely seen events"
         )
     return name
 
@@ -217,7 +217,7 @@ def _checked(successes: Any, trials: Any, confidence: Any, comparisons: Any) -> 
     if wrong.any():
         first = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
         raise InvalidConstraintError(
-            f"received {int(happened[first])} of {int(possible[first])}, expected a count of at most the trials"
+            f"received {int(happened[first])} successes in {int(possible[first])} trials, expected at most as many"
         )
     return happened.astype(np.float64), possible.astype(np.float64), (1.0 - confidence) / comparisons
 

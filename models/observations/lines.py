@@ -24,10 +24,10 @@ _POOLED = 1.0
 
 @dataclass(frozen=True, eq=False)
 class LineObservations:
-    """One seat's observations of the other in a game in public form, without private states other than its own.
+    """One seat's observations of the other seat in a game in public form; the seat knows only its own private states.
 
-    An event is that the opponent takes a line: it reaches a public state by its own action, with any private state. If
-    hands are shown, taking the line and showing one private state is an event too.
+    In the basic event, the opponent takes a line: it reaches a public state by its own action, with any private state.
+    If hands are shown, taking the line and showing one private state is an event too.
 
     Parameters
     ----------
@@ -59,10 +59,11 @@ class LineObservations:
     -----
     Equations 50 and 51 of T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy
     constraints", AAAI 2019, appendix D, summed over the observer's own private states. With y the opponent's plan, π
-    the observer's and c the probability of the deal, P(line v) = Σ_h y(h, v) Σ_g π(g, v) c(g, h). Shares are of all
-    games. Hands shown after a fold are not used, because they depend on the folded hands. Some lines end in a showdown
-    only in part of the games, because more is played after them or hands are mucked. There the number of games with a
-    state h is at least the number that showed h, and at most that number plus the games that showed nothing.
+    the observer's and c the probability of the deal, P(line v) = Σ_h y(h, v) Σ_g π(g, v) c(g, h). Frequencies are
+    relative to all games. Hands shown after a fold are not used, because they depend on the folded hands. Some lines
+    end in a showdown in only some of the games, because more is played after them or hands are mucked. There the number
+    of games with a state h is at least the number that showed h, and at most that number plus the games that showed
+    nothing.
 
     The estimate of the probe at each public state combines the actions with each private state and, with an additional
     weight, the actions with all of them together, which is all that is known if private states are unknown.
@@ -98,14 +99,14 @@ class LineObservations:
         check_two_players("an opponent model", self.game)
         object.__setattr__(self, "player", checked_player(self.game, self.player))
         if self.game.public_form is None:
-            raise UnsupportedProblemError(f"lines are of a game in public form, and {self.game.spec} has none")
+            raise UnsupportedProblemError(f"line observations need a public form, and {self.game.spec} has none")
         nodes = len(self.form.players)
         own, theirs = (len(self.form.states[seat]) for seat in (self.player, self.opponent))
         for name, shape in (("passed", (nodes,)), ("held", (nodes, own)), ("shown", (nodes, theirs))):
             given = getattr(self, name)
             counts = np.zeros(shape, dtype=np.int64) if given is None else np.array(given)
             if counts.shape != shape or counts.dtype.kind not in "iu" or (counts < 0).any():
-                raise PlayLogError(f"{name} is {shown(given, 60)}, expected counts of the shape {shape}")
+                raise PlayLogError(f"{name} is {shown(given, 60)}, expected counts of shape {shape}")
             object.__setattr__(self, name, counts.astype(np.int64))
         looked = self.passed > 0 if self.looked is None else np.array(self.looked, dtype=bool)
         if self.looked is None:  # every game that reached a state continued from it
@@ -207,7 +208,7 @@ class LineObservations:
         return found
 
     def _arrival(self, node: int) -> Floats:
-        """Return the probability that each private state of the opponent reaches a public state if it goes there."""
+        """Return, by the opponent's private state, how likely chance and the observer play to a public state."""
         form = self.form
         found: Floats = form.arrival(self.opponent, node, self.reach[node]) * form.weights[self.opponent]
         return np.abs(found)
@@ -228,5 +229,5 @@ class LineObservations:
 
     @property
     def own_plan(self) -> npt.NDArray[np.float64]:
-        """1 for the observer's contribution to events, which is part of their functions."""
+        """The observer's contribution to events: 1, because the events' functions already include it."""
         return np.ones(1)

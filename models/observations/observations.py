@@ -1,4 +1,4 @@
-"""Observed games of one kind against one opponent, counted by what the observer has seen."""
+"""Counts of observed games against one opponent, by what the observer saw."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,7 +24,7 @@ _MOST_GAMES = 2.0**62
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """The games observed from one seat: their number by distinguishable class of leaves.
+    """The games observed from one seat, counted by the classes of leaves that the seat can distinguish.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Observations:
         """
         check_type(log, "log", PlayLogError, PlayLog, "a PlayLog, such as read_play_log returns")
         if isinstance(game, Game) and not is_view_of(log.view, game):
-            raise PlayLogError(f"the log is of another game than {game.spec}")
+            raise PlayLogError(f"the log is for a game other than {game.spec}")
         return cls(game, log.seat, log.ended, probe, view=log.view)
 
     @property
@@ -134,7 +134,7 @@ class Observations:
 
     @cached_property
     def totals(self) -> Counts:
-        """Number of games that passed each class, or ended in it, shape (num_classes,)."""
+        """Number of games that passed through each class, or ended in it, shape (num_classes,)."""
         totals = self.view.totals(self.counts)
         totals.flags.writeable = False
         return totals
@@ -145,7 +145,7 @@ class Observations:
         return observed_events(self.view, self.game.sequence_form.treeplexes[self.opponent])
 
     def with_counts(self, counts: npt.ArrayLike) -> "Observations":
-        """Return observations of other games by the same observer; they share all that does not depend on counts.
+        """Return observations of other games by the same observer; the parts that do not depend on counts are shared.
 
         Raises
         ------
@@ -200,8 +200,8 @@ class Observations:
         if len(wrong):
             infoset, action = probe.treeplex.sequence_label(int(wrong[0])) or ("", "")
             raise PlayLogError(
-                f"player {self.player} is seen to play {shown(action)} at {shown(infoset)}, which the probe never "
-                "does: it is not what was played in these games"
+                f"the counts show player {self.player} playing {shown(action)} at {shown(infoset)}, which the probe "
+                "never does: it is not the strategy of these games"
             )
 
 

@@ -45,11 +45,11 @@ class OpponentModel:
     num_games : int
         Number of observed games; 0 if probabilities are known.
     frequencies : ndarray of float64, shape (events,)
-        The share of games in which each event happened, or its probability.
+        The fraction of games in which each event happened, or its probability.
     lower, upper : ndarray of float64, shape (events,)
         L and U.
     highest : ndarray of float64, shape (events,)
-        The share of games in which each event may have happened: larger than ``frequencies`` if not everything is
+        The fraction of games in which each event may have happened: larger than ``frequencies`` if not everything is
         visible.
 
     Notes
@@ -57,9 +57,9 @@ class OpponentModel:
     T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019, appendix
     D. Let y be the opponent's realization plan and π(h) the observer's own and chance's contribution to reaching a
     history h. Equation 50 bounds Σ π(h) y(σ(h)) over the histories with one own private information and one public
-    history, and equation 51 bounds π(h) y(σ(h)) if a leaf shows the opponent's private information. Shares are of all
-    games, not of those that reached the decision before. The bounds are therefore numbers, and the constraints are
-    linear.
+    history, and equation 51 bounds π(h) y(σ(h)) if a leaf shows the opponent's private information. Frequencies are
+    relative to all games, not only to those that reached the preceding decision. The bounds are therefore numbers, and
+    the constraints are linear.
 
     Examples
     --------
@@ -109,7 +109,8 @@ class OpponentModel:
             Whether each of the k intervals has the confidence 1 − (1 − γ) / k, so that all of them hold jointly with at
             least γ, if the probe is known.
         exact : bool
-            Whether shares of games are treated as the probabilities themselves: equations instead of intervals.
+            Whether observed frequencies are treated as the probabilities themselves, which gives equations instead of
+            intervals.
 
         Returns
         -------
@@ -151,7 +152,8 @@ class OpponentModel:
         player : int
             The observer's seat.
         profile : Profile
-            The probe, which must reach everything (except what follows only after it has folded), and the opponent.
+            The strategies of the probe and the opponent. The probe must reach every history, except those that follow
+            its own folds.
 
         Raises
         ------
@@ -183,7 +185,7 @@ class OpponentModel:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """A readable description of each event and its bounds; shares are of all games."""
+        """A readable description of each event and its bounds; frequencies are relative to all games."""
         known = "exact" if self.counts is None else f"n = {self.num_games:,}"
         bounds = [
             f"{lower:.3g}" if lower == upper else f"{lower:.3g}-{upper:.3g}"

@@ -17,7 +17,7 @@ from ..matches import Hand
 from .hands import MenuLines
 from .intervals import clopper_pearson_intervals
 
-#: Bounds of locks are rounded outwards to this.
+#: Bounds of locks are rounded outwards to multiples of this.
 _STEP = 10_000
 
 
@@ -78,7 +78,7 @@ def spot_frequencies(
     confidence: float = 0.95,
     tolerance: float = 0.5,
 ) -> tuple[LineFrequency, ...]:
-    r"""Count a player's actions on the first street of a spot, in similar hands.
+    r"""Count a player's actions on the first street of a spot, in hands that resemble it.
 
     Parameters
     ----------

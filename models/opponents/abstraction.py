@@ -38,8 +38,8 @@ class Abstraction:
         Any number of players.
     buckets : callable or mapping
         Either a function of the player and the label of one of its infosets, which returns a hashable bucket. Or a
-        mapping for some players, ``{player: {label: bucket}}``: other players, and omitted infosets, stay as they are,
-        in a bucket of their own label.
+        mapping for some players, ``{player: {label: bucket}}``; other players and omitted infosets remain unmerged, in
+        a bucket of their own label.
     name : str
         The name of the abstract game, for messages and tables.
 
@@ -147,7 +147,7 @@ def _reader(game: Game, buckets: Any) -> Bucket:
             raise InvalidGameError(f"the buckets of player {player} are {shown(own)}, expected a mapping of labels")
         for label in own:
             if game.sequence_form.treeplexes[player].find_infoset(label) is None:
-                raise InvalidGameError(f"buckets for player {player}: {game.spec} has no infoset {shown(label)} there")
+                raise InvalidGameError(f"buckets of player {player}: no infoset {shown(label)} in {game.spec}")
     return lambda player, label: buckets.get(player, {}).get(label, label)
 
 
@@ -238,8 +238,8 @@ def leduc_buckets(text: str, game: Game) -> Callable[[int, Hashable], str]:
     Raises
     ------
     InvalidStrategyError
-        If the game is not Leduc poker, or the text cannot be parsed; the message names an unknown, missing or repeated
-        rank.
+        If the game is not Leduc poker, or the string cannot be parsed; the message names an unknown, missing or
+        repeated rank.
 
     References
     ----------
@@ -260,8 +260,8 @@ def leduc_buckets(text: str, game: Game) -> Callable[[int, Hashable], str]:
     rounds = text.split("/")
     if len(rounds) != 2:
         raise InvalidStrategyError(
-            f"abstraction {shown(text, 60)} has {len(rounds)} round{'s' * (len(rounds) > 1)}, expected two with / "
-            f"between them, {_EXAMPLE}"
+            f"abstraction {shown(text, 60)} has {len(rounds)} round{'s' * (len(rounds) > 1)}, expected two separated "
+            f"by /, {_EXAMPLE}"
         )
     ranks = rank_names(rules.ranks)
     own = _groups(rounds[0].split("."), ranks, "first")
@@ -281,7 +281,7 @@ def leduc_buckets(text: str, game: Game) -> Callable[[int, Hashable], str]:
 
 
 def _second_round(text: str, ranks: tuple[str, ...]) -> tuple[dict[str, str], bool]:
-    """Return the view of a public card of each rank, and whether pairs are distinguished first."""
+    """Return how each rank of the public card is seen, and whether pairs are distinguished first."""
     names = [name.strip() for name in text.split(".")]
     for name in (_PAIR, _NO_PAIR):
         if names.count(name) > 1:
@@ -292,12 +292,12 @@ def _second_round(text: str, ranks: tuple[str, ...]) -> tuple[dict[str, str], bo
         if not pairs or len(groups) > 1:
             hint = nearest(next(name for name in [*groups, ""] if name != _NO_PAIR), (_PAIR,))
             raise InvalidStrategyError(
-                f"abstraction: the second round is {shown(text, 60)}{hint}; nopair goes with pair alone, as in "
-                "pair.nopair"
+                f"abstraction: the second round is {shown(text, 60)}{hint}; nopair can only be combined with pair, as "
+                "in pair.nopair"
             )
         return dict.fromkeys(ranks, _NO_PAIR), True
     if not groups:
-        raise InvalidStrategyError("abstraction: the second round has pair alone, expected pair.nopair")
+        raise InvalidStrategyError("abstraction: the second round has only pair, expected pair.nopair")
     return _groups(groups, ranks, "second"), pairs
 
 
@@ -340,7 +340,7 @@ def _ranks(group: str, ranks: tuple[str, ...], which: str) -> list[str]:
         if dash:
             first, last = place(low), place(high)
             if first > last:
-                raise InvalidStrategyError(f"abstraction: range {shown(piece, 40)}, expected the lower rank first")
+                raise InvalidStrategyError(f"abstraction: received {shown(piece, 40)}, expected the lower rank first")
             found += ranks[first : last + 1]
         else:
             # Names of one character need no separator.

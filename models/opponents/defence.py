@@ -1,4 +1,4 @@
-"""Defence against all-ins: the opponent's all-in frequency is learned, and answered by exact equities."""
+"""Defence against frequent all-ins: the bot learns the opponent's all-in frequency and responds by exact equities."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ from ...seqform.errors import InvalidStrategyError
 from ..games.holdem.values import equity_against
 from ..matches.table import DEALT, STREETS, Bot, HandResult, Table, View
 
-#: Number of rivers sampled for the worth of a hand there.
+#: Number of rivers sampled to estimate the worth of a hand on the river.
 _RIVERS = 20
 #: The frequency from which an all-in is expected: more likely than not.
 _EXPECTED = 0.5
@@ -23,7 +23,7 @@ class DefendingBot:
     Parameters
     ----------
     bot : Bot
-        The bot that it otherwise plays like.
+        The bot whose play it follows otherwise.
 
     Attributes
     ----------
@@ -40,10 +40,10 @@ class DefendingBot:
     -----
     The frequency of all-ins on a street is estimated as (all-ins + 1) / (decisions + 2), Laplace's rule of succession.
 
-    *Against an all-in* with frequency f the opponent is assumed to hold the strongest share f of hands. The bot calls
-    if the exact equity e of its hand against these pays: e · (pot + price) > price. If f is 1 this is the best response
-    to an opponent who goes all-in with everything. If the opponent goes all-in with weaker hands than the strongest,
-    the bot calls less often than would be optimal.
+    *Against an all-in* with frequency f the opponent is assumed to hold the strongest fraction f of hands. The bot
+    calls if the exact equity e of its hand against these pays: e · (pot + price) > price. If f is 1 this is the best
+    response to an opponent who goes all-in with everything. If the opponent goes all-in with weaker hands than the
+    strongest, the bot calls less often than would be optimal.
 
     *Before an expected all-in*, on a street on which the opponent has yet to act, the bot does not bet hands that it
     would then fold. It folds hands that lose in every other case, and calls with hands that win even if the price of
@@ -77,7 +77,7 @@ class DefendingBot:
     def begin(self, table: Table, seat: int) -> None:
         """Start a hand."""
         if table.seats != 2:
-            raise InvalidStrategyError(f"bot defending needs a table of two seats, and there are {table.seats}")
+            raise InvalidStrategyError(f"bot defending needs a table with two seats, and this one has {table.seats}")
         self.bot.begin(table, seat)
 
     def act(self, view: View, rng: np.random.Generator) -> str:
@@ -136,7 +136,7 @@ class DefendingBot:
     def _worth_of_calls(self, view: View, street: int) -> Floats:
         """Return the worth of calling the all-in minus that of folding now, on each of the sampled boards.
 
-        For a river the hand's quality is known only there; before, the present board stands for all.
+        A call expected on the river is evaluated on sampled rivers, an earlier one only on the current board.
         """
         share, boards = float(self.frequencies[street]), [view.board]
         if street == _RIVER > view.street:

@@ -1,4 +1,4 @@
-"""A portfolio of strategies: a learner finds online which one pays."""
+"""A portfolio of strategies: a learner finds online which one pays best."""
 
 import math
 from abc import ABC, abstractmethod
@@ -16,7 +16,7 @@ from ..matches.table import Bot, HandResult, Table, View
 
 
 class Learner(ABC):
-    """Repeatedly chooses one of several strategies, and receives its payoff.
+    """A learner that repeatedly chooses one of several strategies and receives its payoff.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class EXP3(Learner):
 
 
 class UCB1(Learner):
-    """Plays the strategy with the largest upper confidence bound, for payoffs drawn from one distribution per strategy.
+    """A learner that plays the strategy with the largest upper confidence bound, for stationary random payoffs.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class UCB1(Learner):
 
 
 class ExploreThenCommit(Learner):
-    """Plays all strategies in turn for some hands, and then only the one with the largest payoff.
+    """A learner that tries all strategies in turn for some hands, and then plays only the one with the largest payoff.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class ExploreThenCommit(Learner):
         """
         gaps, tried = _gaps(means, choices), self.each * len(means)
         if len(gaps) != len(self.counts):
-            raise InvalidStrategyError(f"{len(gaps)} means, expected one for each of {len(self.counts)} strategies")
+            raise InvalidStrategyError(f"received {len(gaps)} means, expected {len(self.counts)}: one per strategy")
         later = max(0, choices - tried) * np.exp(-self.each * gaps**2)
         return float((gaps * (self.each + later)).sum())
 
@@ -272,7 +272,7 @@ class PortfolioRun:
 
 
 def run_portfolio(learner: Learner, payoffs: npt.ArrayLike, rng: np.random.Generator) -> PortfolioRun:
-    """Let a learner choose on a table of payoffs, of which it sees only its own.
+    """Run a learner on a table of payoffs, of which it sees only the payoffs of its own choices.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def run_portfolio(learner: Learner, payoffs: npt.ArrayLike, rng: np.random.Gener
     Raises
     ------
     InvalidStrategyError
-        If the table has another number of strategies, or payoffs are not from 0 to 1.
+        If the number of strategies in the table differs from the learner's, or payoffs are not from 0 to 1.
 
     Examples
     --------
@@ -299,8 +299,8 @@ def run_portfolio(learner: Learner, payoffs: npt.ArrayLike, rng: np.random.Gener
     table = np.array(payoffs, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != len(learner.counts) or not ((table >= 0.0) & (table <= 1.0)).all():
         raise InvalidStrategyError(
-            f"payoffs of shape {table.shape}, expected numbers from 0 to 1, a column for each of {len(learner.counts)} "
-            "strategies"
+            f"payoffs have shape {table.shape}, expected numbers from 0 to 1, one column for each of "
+            f"{len(learner.counts)} strategies"
         )
     choices = np.empty(len(table), dtype=np.int64)
     for number, row in enumerate(table):
@@ -311,7 +311,7 @@ def run_portfolio(learner: Learner, payoffs: npt.ArrayLike, rng: np.random.Gener
 
 @dataclass
 class Portfolio:
-    """A bot that plays one of several bots each hand, and learns which one pays.
+    """A bot that plays one of several bots each hand, and learns which one pays best.
 
     The bot of a hand is chosen at its first decision, with the match's own generator. A hand without a decision is
     uninformative and not counted.
@@ -353,7 +353,7 @@ class Portfolio:
         self.highest = check_number(self.highest, "highest", InvalidStrategyError, f"({self.lowest!r}, inf)")
         if len(self.bots) != len(self.learner.counts):
             raise InvalidStrategyError(
-                f"{len(self.bots)} bots and a learner of {len(self.learner.counts)}, expected as many of both"
+                f"{len(self.bots)} bots and a learner of {len(self.learner.counts)} strategies, expected equal numbers"
             )
 
     def begin(self, table: Table, seat: int) -> None:
@@ -363,7 +363,7 @@ class Portfolio:
     def act(self, view: View, rng: np.random.Generator) -> str:
         """Return the action of this hand's bot."""
         if self._playing is None:
-            self._playing = self.learner.choose(rng.spawn(1)[0])  # the bot's draws are those without a portfolio
+            self._playing = self.learner.choose(rng.spawn(1)[0])  # the bot draws as without a portfolio
             self.bots[self._playing].begin(view.table, view.seat)
         return self.bots[self._playing].act(view, rng)
 

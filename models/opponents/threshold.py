@@ -22,11 +22,11 @@ from ..matches.table import HandResult, Table, View
 
 #: The results of :meth:`Threshold.wanted` for a fold and for a call; any other number is the total to raise to.
 FOLD, CALL = -1.0, 0.0
-#: Number of numbers per round.
+#: Number of parameters per round.
 NUMBERS = 11
 #: The largest number of rounds.
 _MOST_ROUNDS = 4
-#: The range of numbers, which keeps polynomials from overflowing.
+#: The permitted range of the numbers, which keeps polynomials from overflowing.
 _BOUNDS = "[-1e9, 1e9]"
 #: The suffix of a bot file.
 BOT_FILE = ".toml"
@@ -112,7 +112,7 @@ class Threshold:
     ==================== ========== ==============================================================================
     automaton            where      does
     ==================== ========== ==============================================================================
-    give up              v < x      fold, or check where nothing is asked
+    give up              v < x      fold, or check if a call costs nothing
     wait and see         x ≤ v < y  call a price of at most p(v), otherwise fold
     raise to some amount y ≤ v < z  fold to a price above p(v); otherwise raise to q(v), or call if the smallest raise
                                     is more
@@ -138,7 +138,7 @@ class Threshold:
 
     def __post_init__(self) -> None:
         if not isinstance(self.rounds, Sequence) or not 1 <= len(self.rounds) <= _MOST_ROUNDS:
-            raise InvalidStrategyError(f"rounds is {shown(self.rounds, 60)}, expected one to four of ThresholdRound")
+            raise InvalidStrategyError(f"rounds is {shown(self.rounds, 60)}, expected one to four ThresholdRounds")
         for one in self.rounds:
             check_type(one, "a round", InvalidStrategyError, ThresholdRound)
         object.__setattr__(self, "rounds", tuple(self.rounds))
@@ -161,7 +161,7 @@ class Threshold:
         except (TypeError, ValueError):
             raise InvalidStrategyError(f"numbers is {shown(numbers, 60)}, expected {NUMBERS} for each round") from None
         if given.ndim != 1 or not len(given) or len(given) % NUMBERS:
-            raise InvalidStrategyError(f"{given.size} numbers, expected {NUMBERS} for each round")
+            raise InvalidStrategyError(f"received {given.size} numbers, expected {NUMBERS} for each round")
         rows = given.reshape(-1, NUMBERS).tolist()
         sides = [(sorted(row[:3]), tuple(row[3:7]), tuple(row[7:])) for row in rows]
         return cls(tuple(ThresholdRound(x, y, z, p, q) for (x, y, z), p, q in sides))
@@ -301,7 +301,7 @@ def _text(value: Any) -> str:
 
 
 def _written(text: str, path: str | PathLike[str] | None) -> str:
-    """Return a text, and write it if a path is given."""
+    """Return a string, and write it to a file if a path is given."""
     if path is not None:
         with writing_whole(path) as passing:
             passing.write_text(text, encoding="utf-8")
@@ -371,7 +371,7 @@ class ThresholdBot:
         top.check_keys(("bot", "samples", "rounds"))
         tables = top.tables("rounds", "[[rounds]] with x = -0.2")
         if not 1 <= len(tables) <= _MOST_ROUNDS:
-            raise top.error(f"{len(tables)} tables [[rounds]], expected 1 to {_MOST_ROUNDS}")
+            raise top.error(f"received {len(tables)} tables [[rounds]], expected 1 to {_MOST_ROUNDS}")
         rounds = tuple(_round_of(table) for table in tables)
         try:
             return cls(Threshold(rounds), top.values.get("samples", SAMPLES))

@@ -17,7 +17,7 @@ _TOLERANCE = 1e-9
 
 
 def mixture(strategies: Sequence[Strategy], weights: Sequence[float | Fraction]) -> Strategy:
-    """Return the strategy that draws one of several before the game, and plays it throughout.
+    """Return the strategy that draws one of several strategies before the game and plays it throughout.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def mixture(strategies: Sequence[Strategy], weights: Sequence[float | Fraction])
         check_same_game(strategy, parts[0].sequence_form)
         if strategy.player != parts[0].player:
             raise InvalidStrategyError(
-                f"a mixture of strategies of players {parts[0].player} and {strategy.player}: expected one player's"
+                f"a mixture of strategies of players {parts[0].player} and {strategy.player}: expected one player"
             )
     if not all(is_number(share) and 0 <= share <= 1 for share in shares) or abs(float(sum(shares)) - 1.0) > _TOLERANCE:
         raise InvalidStrategyError(f"a mixture has weights {shown(shares)}, expected probabilities that sum to 1")
@@ -155,14 +155,15 @@ def _drawn(strategy: Strategy, behaviour: Floats, concentration: float, seed: in
 
 
 def uniform_without(game: Game, player: int, action: Hashable) -> Strategy:
-    """Return the uniform strategy without one action, which it never takes if there is another.
+    """Return the uniform strategy that never takes a given action, unless it is the only one.
 
     Parameters
     ----------
     game : Game
     player : int
     action : hashable
-        Its label or the text of it, or the game's word for it (:attr:`Game.action_words <treeplex.Game.action_words>`).
+        Its label, as it is or as a string, or the game's word for it (:attr:`Game.action_words
+        <treeplex.Game.action_words>`).
 
     Returns
     -------

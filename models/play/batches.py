@@ -26,7 +26,7 @@ class BadLines:
     count : int
         Number of such lines or hands.
     line : int
-        The first of them, counted from one.
+        The number of the first such line, or of the line at which the first such hand begins, counted from one.
     message : str
         The problem of the first one, and what was expected.
     """
@@ -85,7 +85,7 @@ def reading(source: str | os.PathLike[str] | BinaryIO, kind: str) -> Iterator[An
 
 
 def refuse_foreign(sources: Iterable[Any]) -> None:
-    """Raise an error if nothing was read and a file is another program's: its lines are not bad lines of ours.
+    """Raise an error if nothing was read and the file is another program's, whose lines are not bad lines of a log.
 
     Raises
     ------

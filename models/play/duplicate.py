@@ -14,7 +14,7 @@ from ...seqform.strategy import Profile
 
 
 class DuplicateDeals:
-    """Plays a two-player game in duplicate, many deals at once.
+    """Duplicate play of a two-player game, many deals at once.
 
     A deal consists of all chance outcomes, in the order in which they are dealt. In the second game each player holds
     what the other one held. The remaining randomness of a match is in the players' own draws and in the choice of
@@ -23,12 +23,12 @@ class DuplicateDeals:
     Parameters
     ----------
     game : Game
-        A game of two players with rules, whose deals do not depend on the players' actions.
+        A two-player game with rules, whose deals do not depend on the players' actions.
 
     Raises
     ------
     UnsupportedProblemError
-        If the game is another one.
+        If the game is of another kind.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class DuplicateDeals:
 
     def __init__(self, game: Game) -> None:
         if game.num_players != 2 or game.rules is None or game.sequence_form.leaves is None:
-            raise UnsupportedProblemError(f"duplicate deals: {game.spec} has no rules of two players")
+            raise UnsupportedProblemError(f"duplicate deals: {game.spec} is not a two-player game with rules")
         self._leaves = game.sequence_form.leaves
         dealt: dict[Any, Any] = {}
         paths: list[tuple[Any, ...]] = []

@@ -73,7 +73,7 @@ def decoded(line: bytes) -> Any:
         text = line.decode("utf-8").strip("\ufeff \t\r\n")  # concatenated logs may contain byte order marks
     except UnicodeDecodeError as error:
         raise BadLineError(
-            "no JSON", f"byte {error.start + 1} is {line[error.start]:#04x}, expected text in UTF-8"
+            "no JSON", f"byte {error.start + 1} is {line[error.start]:#04x}, expected UTF-8 text"
         ) from None
     if not text:
         return None
@@ -87,7 +87,7 @@ def decoded(line: bytes) -> Any:
     except RecursionError:
         raise BadLineError("no JSON", "it is nested too deeply, expected an object") from None
     except ValueError:  # an integer with thousands of digits
-        raise BadLineError("no JSON", "it holds a number with too many digits, expected an object") from None
+        raise BadLineError("no JSON", "it contains a number with too many digits, expected an object") from None
     if record is None:
         raise BadLineError("malformed", "it is null, expected an object")
     return record
@@ -102,7 +102,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise BadLineError("no JSON", f"it holds {name}, which is not JSON: expected finite numbers")
+    raise BadLineError("no JSON", f"it contains {name}, which is not JSON: expected finite numbers")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant)
@@ -205,7 +205,7 @@ class LogLines:
             self._refuse_header("malformed", f"has version {shown(version, 60)}, expected {VERSION}")
         name, parameters = record.get("game", self.game.name), record.get("parameters", {})
         if name != self.game.name:
-            self._refuse_header("other game", f"is of the game {shown(name, 60)}, expected {shown(self.game.name)}")
+            self._refuse_header("other game", f"is for the game {shown(name, 60)}, expected {shown(self.game.name)}")
         if parameters.__class__ is not dict:
             self._refuse_header("malformed", f"has parameters {shown(parameters, 60)}, expected an object")
         known = json_ready(self.game.parameters)
@@ -242,13 +242,13 @@ class LogLines:
             raise BadLineError("malformed", f"seat is {shown(seat, 60)}, expected a whole number")
         if seat != self.view.player:
             kind = "other seat" if seat in self._seats.values() else "malformed"
-            raise BadLineError(kind, f"seat is {shown(seat, 60)}, expected {self.view.player}, whose log it is")
+            raise BadLineError(kind, f"seat is {shown(seat, 60)}, expected {self.view.player}, the seat of the log")
         texts = public.__class__ is list and all(event.__class__ is str for event in public)
         # An integer may be larger than all floats.
         finite = result.__class__ in (float, int) and abs(result) <= sys.float_info.max
         for key, sound, expected in (
-            ("private", private.__class__ is str, "a text"),
-            ("public", texts, "a list of texts"),
+            ("private", private.__class__ is str, "a string"),
+            ("public", texts, "a list of strings"),
             ("result", finite, "a finite number"),
         ):
             if not sound:
@@ -276,12 +276,12 @@ class LogLines:
             if seat is None:
                 raise BadLineError("malformed", f"shown has the seat {shown(key, 60)}, expected {_one_of(self._seats)}")
             if label.__class__ is not str:
-                raise BadLineError("malformed", f"shown has {shown(label, 60)} of seat {seat}, expected a text")
+                raise BadLineError("malformed", f"shown has {shown(label, 60)} for seat {seat}, expected a string")
             if seat != self.view.player:
                 others.append((seat, label))
             elif label != private:
                 raise BadLineError(
-                    "contradiction", f"shown has {shown(label, 60)} of the own seat, but private is {shown(private)}"
+                    "contradiction", f"shown has {shown(label, 60)} for the own seat, but private is {shown(private)}"
                 )
         return tuple(sorted(others))
 
@@ -310,7 +310,7 @@ class LogLines:
             after, following = f"after {_path(public[:place])}", self._followers[public[:place]]
             if not following:
                 raise BadLineError(
-                    "contradiction", f"public goes on with {shown(event, 60)} {after}, where the game is over"
+                    "contradiction", f"public continues with {shown(event, 60)} {after}, where the game is over"
                 )
             if event not in following:
                 raise BadLineError(
@@ -318,21 +318,21 @@ class LogLines:
                 )
             if (private, public[: place + 1]) not in self._together:
                 path = _path(public[: place + 1])
-                raise BadLineError("contradiction", f"private is {shown(private)}, which cannot be after {path}")
+                raise BadLineError("contradiction", f"private is {shown(private)}, which is impossible after {path}")
         path, following = _path(public), self._followers[public]
         raise BadLineError("unfinished game", f"the game is not over after {path}, expected {_one_of(following)} next")
 
     def _refuse_shown(self, private: str, public: list[str], others: dict[int, str], ending: _Endings) -> NoReturn:
         where, showing = f"after {_path(public)}", {seat for seat, _ in next(iter(ending))}
-        wrong = [f"nothing of seat {seat}, which shows {where}" for seat in showing - {*others}]
+        wrong = [f"nothing for seat {seat}, which shows its information {where}" for seat in showing - {*others}]
         more = {*others} - showing
-        wrong += [f"{shown(others[seat], 60)} of seat {seat}, which does not show {where}" for seat in more]
+        wrong += [f"{shown(others[seat], 60)} for seat {seat}, which shows nothing {where}" for seat in more]
         for seat in sorted({*others} & showing):
             possible = dict.fromkeys(dict(labels)[seat] for labels in ending)
             if others[seat] not in possible:
-                cannot = f"which cannot be with {shown(private)} {where}: expected {_one_of(possible)}"
-                wrong.append(f"{shown(others[seat], 60)} of seat {seat}, {cannot}")
-        together = f"is {shown(others)}, which cannot be with {shown(private)} {where}"
+                cannot = f"which is impossible with {shown(private)} {where}: expected {_one_of(possible)}"
+                wrong.append(f"{shown(others[seat], 60)} for seat {seat}, {cannot}")
+        together = f"is {shown(others)}, which is impossible with {shown(private)} {where}"
         raise BadLineError("contradiction", f"shown has {wrong[0]}" if wrong else f"shown {together}")
 
 

@@ -69,7 +69,7 @@ class PlayLog:
 
     @cached_property
     def passed(self) -> npt.NDArray[np.int64]:
-        """Number of games that passed each class, or ended in it, shape (num_classes,). Read-only."""
+        """Number of games that passed through each class, or ended in it, shape (num_classes,). Read-only."""
         totals = self.view.totals(self.ended)
         totals.flags.writeable = False
         return totals
@@ -161,7 +161,7 @@ def read_play_log(
 
 
 class _Count:
-    """Counts lines by their content."""
+    """A count of lines by their content."""
 
     def __init__(self, lines: LogLines, skip_bad: bool) -> None:
         self._lines = lines
@@ -222,7 +222,9 @@ class _Count:
 
 
 class PlayLogWriter:
-    """Writes a log of play, one line per game, with complete lines even if interrupted; use it in a ``with`` statement.
+    """A writer of logs of play: one line per game, and complete lines even if interrupted.
+
+    Use it in a ``with`` statement.
 
     Parameters
     ----------
@@ -236,7 +238,7 @@ class PlayLogWriter:
     Raises
     ------
     PlayLogError
-        If the file cannot be written. Errors of a file that was passed open propagate.
+        If the file cannot be written. Errors raised by a file object that was passed in propagate.
     InvalidGameError
         If the view is not an ObserverTree, or belongs to another game.
 

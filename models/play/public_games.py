@@ -50,7 +50,7 @@ def simulate_public(form: PublicForm, profile: Profile, games: int, seed: int = 
     games = check_whole(games, "games", InvalidStrategyError)
     rng = np.random.default_rng(check_whole(seed, "seed", InvalidStrategyError))
     if not form.deals:
-        raise UnsupportedProblemError("this public form does not say how likely pairs of states are (deals)")
+        raise UnsupportedProblemError("this public form has no probabilities of pairs of private states (deals)")
     deals = (form.pairs(0).toarray() * np.outer(*form.weights)).ravel()
     dealt = np.searchsorted(np.cumsum(deals) / deals.sum(), rng.random(games), side="right")
     states = np.unravel_index(dealt, tuple(map(len, form.states)))

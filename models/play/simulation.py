@@ -196,7 +196,7 @@ def _least_mean(values: Floats, counts: Floats, beyond: float) -> float:
 
 
 class Results:
-    """Accumulates the results of games.
+    """An accumulator of the results of games.
 
     Parameters
     ----------
@@ -210,8 +210,8 @@ class Results:
     Notes
     -----
     Intervals are those of :func:`mean_interval`, between the lowest and the highest payoff of the game: they hold with
-    the given confidence or more for any number of games. The interval mean ± z s / √n does not: of two games of Leduc
-    poker one in eight has s = 0.
+    the given confidence or more for any number of games. The interval mean ± z s / √n does not: for two games of Leduc
+    poker, s is 0 with probability one in eight.
 
     Examples
     --------

@@ -17,7 +17,7 @@ class StepBounds:
     level : int
         The level of the step's decisions in the public tree.
     objective : float
-        The value of the step's plan in the step, in payoff units.
+        The value of the step's plan in the step's program, in payoff units.
     upper : float
         An upper bound on that value over all plans that agree with the decisions before the step.
     """
@@ -103,7 +103,7 @@ class Certificate:
         return max(0.0, *self.violations.values()) if self.violations else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the certificate as plain numbers and strings, ready for JSON; fractions become text."""
+        """Return the certificate as plain numbers and strings, ready for JSON; fractions become strings."""
         return dict(json_ready(asdict(self) | {"gap": self.gap, "violation": self.violation}))
 
     def to_json(self) -> str:

@@ -67,13 +67,13 @@ class BiasedReplies(Replies):
 
     @cached_property
     def rows(self) -> sp.csr_array:
-        """H: for each sequence, the model's required play minus the actual play is at most 0."""
+        """The matrix H: for each sequence, the model's required play minus the actual play is at most 0."""
         plans = self.plans
         trusted = sp.diags_array(self.least[1:]) @ plans.inflow[plans.sequence_infosets[1:]]
         return sp.csr_array(trusted - sp.eye_array(plans.num_sequences, format="csr")[1:])
 
     def preimage(self, plan: Floats) -> Floats:
-        """Return the z that spreads the plan's behaviour beyond the model's share; uniform where nothing exceeds it."""
+        """Return the z that plays the plan's behaviour beyond the model's part; uniform where nothing is left."""
         offsets, counts = self.plans.offsets[:-1], self.plans.num_actions
         behaviour = np.maximum(self.plans.behaviour(plan) - self.least, 0.0)
         if len(counts):
@@ -167,7 +167,7 @@ class DataBiasedResponse(ResponseProblem, SaddleProblem):
             if values.shape != (other.num_infosets,) or not ((values >= 0.0) & (values <= 1.0)).all():
                 raise InvalidGameError(
                     f"{self.name}: p is {shown(given)}, expected a number from 0 to 1, a mapping of infosets to such "
-                    f"numbers, or an array of {other.num_infosets} of them"
+                    f"numbers, or an array of {other.num_infosets} such numbers"
                 )
         values.flags.writeable = False
         return values
@@ -185,7 +185,7 @@ class DataBiasedResponse(ResponseProblem, SaddleProblem):
     @property
     def meaning(self) -> str:
         """The meaning of the objective."""
-        return "against a player who follows the model with probability p at each infoset, else at worst"
+        return "against a player who follows the model with probability p at each infoset, otherwise in the worst case"
 
     def saddle(self, exact: bool = False) -> Saddle:
         """Return max over x, min over z of xᵀ M T z.

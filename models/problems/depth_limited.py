@@ -154,9 +154,9 @@ class CDRNR(DepthLimitedResponse):
 
     ``reach-resolving`` has the same bound along paths, and each of its programs contains only the subgame of its step.
     The opponent either enters the subgame on its own path or leaves it for 0. Each entry is measured relative to the
-    value promised for it by the step before. The promise is the value in that step's solution minus a share of the
-    gift, the amount that the opponent gives away by entering there. Shares are handed on once, so no two subgames spend
-    the same gift. It gains less than the full gadget along levels, which decides jointly which subgame spends a gift.
+    value promised for it by the step before. The promise is the value in that step's solution minus a part of the gift,
+    the amount that the opponent gives away by entering there. Each part is passed on once, so no two subgames spend the
+    same gift. It gains less than the full gadget along levels, which decides jointly which subgame spends a gift.
 
     Other gadgets solve only the subgames of a step, starting from the solution of the step before. ``none`` takes the
     opponent's play above the subgame from that solution (unsafe resolving). With ``resolving`` the opponent may stop at
@@ -198,10 +198,10 @@ class CDRNR(DepthLimitedResponse):
     @property
     def meaning(self) -> str:
         """The meaning of the objective."""
-        return f"against the model with probability {self.p}, else at worst"
+        return f"against the model with probability {self.p}, otherwise in the worst case"
 
     def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
-        """Return the steps, none of them decided yet."""
+        """Return the steps, all of them still undecided."""
         blueprint = None
         if self.blueprint is not None:
             blueprint = TrunkSolution(self.blueprint[self.player].plan, self.blueprint[1 - self.player].plan)
@@ -211,12 +211,12 @@ class CDRNR(DepthLimitedResponse):
 
     @property
     def _order(self) -> tuple[Along, bool]:
-        """Promises follow paths; they refer to a blueprint, or to the solution of one step for the first level."""
+        """The order of the steps; promises follow paths from a blueprint, or from one step for the first level."""
         return ("path", self.blueprint is None) if GADGETS[self.gadget].promises else (self.along, False)
 
     @property
     def steps_are_payoffs(self) -> bool:
-        """Gadgets other than ``full`` solve only subgames."""
+        """Whether the gadget is ``full``; all other gadgets solve only subgames."""
         return self.gadget == "full"
 
     def safety_bound(
@@ -395,12 +395,12 @@ class SES(SteppedResponse):
             )
         if len(public.outermost(self._states)) < len(self._states):
             raise UnsupportedProblemError(
-                f"{self.name}: level is {shown(self.level)}, expected subgames none of which lies in another"
+                f"{self.name}: level is {shown(self.level)}, expected subgames that do not contain each other"
             )
 
     @property
     def steps_are_payoffs(self) -> bool:
-        """Values are relative to the equilibrium."""
+        """False: values are relative to the equilibrium."""
         return False
 
     @property
@@ -483,11 +483,11 @@ class LBR(SteppedResponse):
 
     Notes
     -----
-    Hands are weighted by the model's play so far. Let wp be the probability of winning at showdown and fp that of a
-    fold. Calling is worth wp · pot − (1 − wp) · asked. Betting b is worth fp · pot + (1 − fp) (wp' (pot + b) − (1 −
-    wp') (asked + b)), with wp' against hands that do not fold. Folding is worth 0. A step's objective is the same
-    quantity in payoff units. All actions of the game are considered. Unlike for :class:`~treeplex.CDBR`, the gain may
-    be negative.
+    Hands are weighted by the model's play so far. Let wp be the probability of winning at showdown, fp the probability
+    of a fold, and ``asked`` the price of a call. Calling is worth wp · pot − (1 − wp) · asked. Betting b is worth fp ·
+    pot + (1 − fp) (wp' (pot + b) − (1 − wp') (asked + b)), with wp' against hands that do not fold. Folding is worth 0.
+    A step's objective is the same quantity in payoff units. All actions of the game are considered. Unlike for
+    :class:`~treeplex.CDBR`, the gain may be negative.
 
     V. Lisý, M. Bowling, "Equilibrium approximation quality of current no-limit poker bots", AAAI workshop on computer
     poker and imperfect information games, 2017.
@@ -513,14 +513,14 @@ class LBR(SteppedResponse):
         folds_and_calls(self.game, self.player)
 
     def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
-        """Return the steps, none of them decided yet."""
+        """Return the steps, all of them still undecided."""
         (own_folds, own_calls), (folds, calls) = (folds_and_calls(self.game, player) for player in (0, 1))
         steps = decision_steps(self.game.public_tree, self.player, 1)
         return LocalRun(self.view(), self.opponent.plan, steps, (own_folds, folds), (own_calls, calls))
 
 
 def find_gadget(problem: str, name: str) -> Gadget:
-    """Return the gadget with a name.
+    """Return a gadget by its name.
 
     Raises
     ------

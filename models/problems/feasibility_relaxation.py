@@ -95,7 +95,7 @@ class FeasibilityRelaxation(SaddleProblem):
 
     @property
     def unit(self) -> float:
-        """1: violations are not payoffs."""
+        """The unit of tolerances: 1, because violations are not payoffs."""
         return 1.0
 
     def saddle(self, exact: bool = False) -> Saddle:

@@ -7,7 +7,7 @@ class Feature(StrEnum):
     """One capability that a problem needs from a method, described by its value.
 
     A method can solve a problem if it has all features that the problem needs. Another package may add a feature, which
-    is also a text, to the needs of its problems and the features of its methods.
+    is also a string, to the needs of its problems and the features of its methods.
     """
 
     PROGRAM = "one program for the whole problem"

@@ -57,7 +57,7 @@ class Nash(SaddleProblem):
 
     @property
     def needs(self) -> frozenset[str]:
-        """A canonical program for two players, otherwise support for more players."""
+        """The features needed: a canonical program for two players, otherwise support for more players."""
         return self.always_needs if self.game.num_players == 2 else frozenset({Feature.PLAYERS})
 
     def saddle(self, exact: bool = False) -> Saddle:

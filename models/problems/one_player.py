@@ -26,7 +26,7 @@ class OnePlayerProblem(Problem):
 
     Notes
     -----
-    Numbers may be given as floats, or exactly as ``Fraction``, ``Decimal`` or text such as ``"1/10"``. The method
+    Numbers may be given as floats, or exactly as ``Fraction``, ``Decimal`` or strings such as ``"1/10"``. The method
     ``rational`` converts a float to the intended fraction (:func:`~treeplex.seqform.rationals.intended_fraction`).
     """
 
@@ -63,7 +63,7 @@ class OnePlayerProblem(Problem):
 
 
 class EpsilonSafe(OnePlayerProblem):
-    """A problem about strategies that lose at most ε, in a field ``epsilon``: the bound of a constraint ``safety``."""
+    """A problem about strategies that lose at most ``epsilon``, which is the bound of the constraint ``safety``."""
 
     def with_bound(self, name: str, bound: Number) -> Self:
         """Return the same problem with a different ε.

@@ -97,7 +97,7 @@ class Problem(Explained, ABC):
     objective_is_payoff: ClassVar[bool] = True
     #: Whether an error of 0 proves optimality.
     error_proves: ClassVar[bool] = True
-    #: Text after the exploitability's number, unless it means the possible loss of the game's value.
+    #: Text after the exploitability's number, if the number is not the possible loss of the game's value.
     exploitability_meaning: ClassVar[str] = ""
     #: The game of an example on the command line.
     example_game: ClassVar[str] = "kuhn"
@@ -111,7 +111,7 @@ class Problem(Explained, ABC):
         if not isinstance(given, Game):
             raise InvalidGameError(
                 f"{self.name}: expected a Game, got {shown(given)}; load_game(…), Game.from_tree(…) and "
-                "Game.from_sequence_form(…) make one"
+                "Game.from_sequence_form(…) return one"
             )
         object.__setattr__(self, "given_game", given)
         if given.is_built:  # report an unsuitable game at once
@@ -141,7 +141,7 @@ class Problem(Explained, ABC):
         return game
 
     def _check_stated_players(self, *allowed: int) -> None:
-        """Reject a game whose rules state neither two nor an allowed number of players, without building it."""
+        """Reject a game whose rules declare neither two nor an allowed number of players, without building it."""
         rules = self.given_game.rules
         if rules is not None and rules.num_players not in allowed:
             check_player_count(self.name, self.given_game)
@@ -165,7 +165,7 @@ class Problem(Explained, ABC):
 
     @property
     def is_linear(self) -> bool:
-        """Whether all its constraints are linear or piecewise linear, so a linear program can express it."""
+        """Whether all constraints are linear or piecewise linear, so that a linear program can express the problem."""
         return all(constraint.is_linear for constraint in self.constraints)
 
     @property
@@ -248,9 +248,9 @@ class Problem(Explained, ABC):
         ----------
         value : number
         slack : float
-            By how much the strategy found with the value guarantees less, because of round-off.
+            Amount by which the strategy found with the value guarantees less, because of round-off.
         """
-        raise UnsupportedProblemError(f"{self.name} does not take the value of the game")
+        raise UnsupportedProblemError(f"{self.name} does not use the value of the game")
 
     @property
     def steps_are_payoffs(self) -> bool:
@@ -371,7 +371,7 @@ class SaddleProblem(Problem):
         Raises
         ------
         UnsupportedProblemError
-            If a constraint has no rows in fractions.
+            If a constraint cannot be written in fractions.
         """
         from ..saddle import rational_program
 

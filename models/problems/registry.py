@@ -15,7 +15,7 @@ Registered = TypeVar("Registered", bound=type[Any])
 
 
 def _accept(problem: Any) -> tuple[Any, type[Any], type[Any]]:
-    """Return the name of a problem and, twice, its class."""
+    """Check the class of a problem; return its name, the class to register and the class to return."""
     check_class(problem, Problem, UnsupportedProblemError)
     check_attribute(
         problem, "name", str, "the name for --problem, such as name = 'my-problem'", UnsupportedProblemError

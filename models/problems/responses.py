@@ -230,8 +230,8 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
         curved = [one.name for one in self.constraints if not one.function.is_affine]
         if curved:
             raise UnsupportedProblemError(
-                f"{self.name} takes linear constraints on the opponent, and {shown(curved[0])} is not linear; "
-                "best-response and epsilon-safe take it"
+                f"{self.name} accepts only linear constraints on the opponent, and {shown(curved[0])} is not linear; "
+                "best-response and epsilon-safe accept it"
             )
 
     @cached_property
@@ -262,7 +262,7 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
     @property
     def meaning(self) -> str:
         """The meaning of the objective."""
-        return f"{super().meaning} with probability {self.p}, else at worst"
+        return f"{super().meaning} with probability {self.p}, otherwise in the worst case"
 
     def safety_bound(
         self, certificate: Certificate, dual_certificate: Mapping[str, Floats] | None = None
@@ -437,7 +437,7 @@ class BestNash(EpsilonSafeResponse):
         value : number
             The responder's value of the game.
         slack : float
-            By how much the first stage's strategy guarantees less.
+            Amount by which the first stage's strategy guarantees less.
         """
         return replace(self, game_value=value, slack=max(slack, self.slack))
 

@@ -23,7 +23,7 @@ from .problem import SaddleProblem
 
 @dataclass(frozen=True, eq=False)
 class PartlyFree(Replies):
-    """The plans p S z + (1 − p) y of an opponent who plays a z of a polytope with probability p, else freely.
+    """The plans p S z + (1 − p) y of an opponent who plays a z of a polytope with probability p, otherwise any y.
 
     z and y are separate decisions at the root of one polytope, with those of z first.
 
@@ -48,7 +48,7 @@ class PartlyFree(Replies):
 
     @classmethod
     def of(cls, part: Treeplex, plans: Treeplex, columns: Sequence[Fractions] | None, p: Any) -> "PartlyFree":
-        """Return the replies for p and the columns of S except the first; without columns z is a plan too."""
+        """Return the replies for p and the columns of S except the first; without columns, z is a plan too."""
         share, count, width = intended_fraction(p), plans.num_sequences, part.num_sequences + plans.num_sequences - 1
         own = np.arange(1, count)
         if columns is None:
@@ -158,7 +158,7 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
         for model in models:
             check_same_game(model, self.given_game)
         if len({model.player for model in models}) > 1:
-            raise InvalidStrategyError(f"{self.name}: expected models of one player, got some of both")
+            raise InvalidStrategyError(f"{self.name}: expected models of one player, got models of both")
         object.__setattr__(self, "opponents", models)
 
     @property
@@ -169,7 +169,7 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
     @property
     def meaning(self) -> str:
         """The meaning of the objective."""
-        return f"against the worst of the models with probability {self.p}, else at worst"
+        return f"against the worst of the models with probability {self.p}, otherwise in the worst case"
 
     @cached_property
     def replies(self) -> PartlyFree:

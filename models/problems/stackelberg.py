@@ -1,4 +1,4 @@
-"""Commitment: one player commits to a mixed strategy, and the other one, who knows it, replies."""
+"""Commitment: one player commits to a mixed strategy, and the other player, who knows it, replies."""
 
 import math
 from collections.abc import Mapping
@@ -135,7 +135,7 @@ class Stackelberg(Problem):
         if not isinstance(self.payoff, FactoredPayoff):
             object.__setattr__(self, "payoff", canonical(self.payoff, "the leader's payoff"))
             if not np.isfinite(self.payoff.data).all():
-                raise UnsupportedProblemError(f"{self.name}: the leader's payoff holds a number that is not finite")
+                raise UnsupportedProblemError(f"{self.name}: the leader's payoff contains a number that is not finite")
 
     @property
     def player(self) -> int:  # type: ignore[override]
@@ -173,7 +173,7 @@ class Stackelberg(Problem):
         return Factors.of(sp.csr_array(sign * left), sp.csr_array(right), leader)
 
     def integer_program(self) -> IntegerProgram:
-        """Return the program of the class's notes: columns ``follower`` are whole numbers.
+        """Return the program in the notes of the class, with whole numbers in the columns ``follower``.
 
         Payoffs are in the units of :attr:`payoffs`, and the objective in the leader's, because solvers' tolerances are
         absolute.
@@ -270,7 +270,7 @@ class Stackelberg(Problem):
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """A payoff unit · xᵀ left · right y, of the follower's plan x and the leader's plan y.
+    """A payoff in factors, unit · xᵀ left · right y, of the follower's plan x and the leader's plan y.
 
     Attributes
     ----------

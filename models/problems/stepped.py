@@ -35,7 +35,8 @@ from .strategy_certificate import strategy_certificate
 class SteppedResponse(ResponseProblem):
     """Base class of responses that are decided in steps.
 
-    No single linear program states the response. Each step has its own program, in which earlier decisions are fixed.
+    No single linear program expresses the response. Each step has its own program, in which earlier decisions are
+    fixed.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ class SteppedResponse(ResponseProblem):
 
     @abstractmethod
     def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
-        """Return the steps, none of them decided yet."""
+        """Return the steps, all of them still undecided."""
 
     def response(self, decided: Floats, equilibrium: TrunkSolution | None) -> Floats:
         """Return the response's realization plan, given the plan that the steps decided."""
@@ -175,7 +176,7 @@ class DepthLimitedResponse(SteppedResponse):
         if self.level is None:
             if self.lookahead is None:
                 raise InvalidGameError(
-                    f"{self.name}: lookahead is missing, expected a whole number of at least 1, or level in its place"
+                    f"{self.name}: lookahead is missing, expected a whole number of at least 1, or level instead"
                 )
             lookahead = check_whole(self.lookahead, f"{self.name}: lookahead", InvalidGameError, "[1, inf)")
             object.__setattr__(self, "lookahead", lookahead)
@@ -200,7 +201,7 @@ class DepthLimitedResponse(SteppedResponse):
         return "by a partition of its own" if callable(self.level) else f"by subgames from level {self.level} on"
 
     def start(self, equilibrium: TrunkSolution | None = None) -> ResolvingRun:
-        """Return the steps of a best response, none of them decided yet."""
+        """Return the steps of a best response, all of them still undecided."""
         return ResolvingRun(self.view(), self.opponent.plan, 1.0, self.steps, GADGETS["full"])
 
     def _last_bound(self, objective: float, steps: Sequence[StepBounds]) -> float | None:
@@ -226,5 +227,5 @@ class DepthLimitedResponse(SteppedResponse):
 
     @property
     def _order(self) -> tuple[Along, bool]:
-        """The last arguments of :func:`decision_steps` and :func:`partition_steps`."""
+        """The order of the steps: the last arguments of :func:`decision_steps` and :func:`partition_steps`."""
         return self.along, False

@@ -58,7 +58,7 @@ def strategy_certificate_with_bounds(problem: Any, saddle: Saddle, plans: Sequen
 
 
 def restored(problem: Any, certificate: Certificate) -> Certificate:
-    """Return a certificate in the payoffs of the user's game, with player 1's subtracted payoffs added again."""
+    """Return a certificate in the payoffs of the user's game, with the subtracted constant added back."""
     game, value = problem.game, certificate.value
     if game.is_of_one:
         return replace(certificate, value=value[:1])

@@ -79,7 +79,7 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
 
     Examples
     --------
-    How often player 0 of Kuhn poker may bet at its first decision in an equilibrium, and if it gives up 0.01:
+    How often player 0 of Kuhn poker may bet at its first decision, in an equilibrium and when giving up 0.01:
 
     >>> from treeplex import EpsilonSafeStyle, frequency, load_game, solve
     >>> game = load_game("kuhn")
@@ -144,11 +144,11 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
         if functional.coefficients.shape != (expected,):
             raise InvalidStrategyError(
                 f"{self.name}: the functional {shown(functional.description)} has {len(functional.coefficients)} "
-                f"coefficients, expected {expected}, one a sequence of player {functional.player}"
+                f"coefficients, expected {expected}, one per sequence of player {functional.player}"
             )
         if functional.fingerprint not in (None, self.game.fingerprint):
             raise InvalidStrategyError(
-                f"{self.name}: the functional {shown(functional.description)} is of another game than {self.game.spec}"
+                f"{self.name}: the functional {shown(functional.description)} is for a game other than {self.game.spec}"
             )
         return functional
 
@@ -165,12 +165,12 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
 
     @property
     def needs(self) -> frozenset[str]:
-        """A floor, and constraints if a row states a distance or a convex measure."""
+        """The features needed: a floor, and constraints if a row expresses a distance or a convex measure."""
         return super().needs | (frozenset() if self._measured is None else frozenset({Feature.CONSTRAINTS}))
 
     @property
     def _measured(self) -> Constraint | None:
-        """The row that states a distance or a convex measure to be minimised; ``None`` for a functional."""
+        """The row that expresses a distance or a convex measure to be minimised; ``None`` for a functional."""
         if self.nearest is not None:
             return DistanceConstraint(self.nearest, 0.0, _NEAREST)
         return RiskConstraint(self.minimise, self._least, _NEAREST) if isinstance(self.minimise, Risk) else None
@@ -188,13 +188,13 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
         least = constant - best_response_value(treeplex, -slope)
         if not np.isfinite(least):
             raise UnsupportedProblemError(
-                f"{self.name}: no lower bound is known of the measure {shown(self.minimise.description)}"
+                f"{self.name}: no lower bound is known for the measure {shown(self.minimise.description)}"
             )
         return 0.0 if least >= 0.0 else -(2.0 ** math.ceil(math.log2(-least * (1.0 + _ROUND_OFF))))
 
     @property
     def is_linear(self) -> bool:
-        """Whether linear programs can express it."""
+        """Whether linear programs can express the problem."""
         return self._measured is None or self._measured.is_linear
 
     @property
@@ -237,7 +237,7 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
         return max(gap, certificate.violation)
 
     def saddle(self, exact: bool = False) -> Saddle:
-        """Return max over x of ± c · x, or of minus the distance, stated by a row at price 1, with the floor v − ε."""
+        """Return max over x of ± c · x, or of minus the distance (a row at price 1), with the floor v − ε."""
         view = self.view(exact)
         floor = self.known_value(exact) - view.number(self.epsilon)
         row = self._measured

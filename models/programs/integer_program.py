@@ -28,7 +28,7 @@ def run_plainly(solver: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class IntegerAnswer:
-    """The best columns found, and a bound on the objective.
+    """The values of the columns in the best solution found, and a bound on the objective.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class IntegerProgram:
         gap : float
             Permitted distance from the bound.
         start : ndarray of float64, shape (columns,), optional
-            Initial columns.
+            Column values from which the branch and bound starts.
         unfinished : bool
             Whether to return the best solution so far, if there is one, when the branch and bound is interrupted.
 

@@ -13,7 +13,7 @@ from ...seqform.arrays import Floats
 from ...seqform.rationals import to_fractions
 from .triplets import Triplets
 
-#: Blocks of columns whose coefficients are penalties and bounds; users may choose them arbitrarily large.
+#: Blocks of columns whose coefficients are penalties and bounds; users may choose arbitrarily large ones.
 PRICED = frozenset({"excess", "prices"})
 #: The largest coefficient of an objective: solvers treat 1e20 as infinite.
 FARTHEST = 1e19
@@ -21,7 +21,7 @@ FARTHEST = 1e19
 
 @dataclass(frozen=True, eq=False)
 class LinearProgram:
-    """max or min {c · z : row_lower ≤ M z ≤ row_upper, column_lower ≤ z ≤ column_upper}.
+    """A linear program: max or min {c · z : row_lower ≤ M z ≤ row_upper, column_lower ≤ z ≤ column_upper}.
 
     Attributes
     ----------
@@ -190,8 +190,8 @@ class ProgramBlocks:
         ----------
         name : str
         terms : mapping of str to sparse array or Triplets
-            At least one matrix by block of variables; the blocks must exist already, and all matrices have the same
-            number of rows.
+            At least one matrix, keyed by its block of variables. The blocks must exist already, and all matrices must
+            have the same number of rows.
         lower, upper : array_like, shape (count,) or a number for all
         """
         count = next(iter(terms.values())).shape[0]
@@ -220,7 +220,7 @@ class ProgramBlocks:
         return rows, columns, values
 
     def but_matrix(self) -> dict[str, Any]:
-        """Return the parts of the program except its matrix."""
+        """Return all parts of the program except its matrix."""
         objective, column_lower, column_upper = map(np.concatenate, zip(*self._of_columns, strict=True))
         row_lower, row_upper = map(np.concatenate, zip(*self._of_rows, strict=True))
         return {
@@ -249,6 +249,6 @@ class ProgramBlocks:
 
 
 def _next_slice(blocks: Mapping[str, slice], length: int) -> slice:
-    """Return the slice of a block that follows others."""
+    """Return the slice of a new block that follows the existing ones."""
     start = max((block.stop for block in blocks.values()), default=0)
     return slice(start, start + length)

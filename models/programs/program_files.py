@@ -35,7 +35,7 @@ def write_program(path: str | Path, model: Any, rows: Mapping[str, slice], colum
     solver = highspy.Highs()
     solver.silent()
     if solver.passModel(model) == highspy.HighsStatus.kError:
-        raise SolverError("HiGHS does not take the linear program")
+        raise SolverError("HiGHS does not accept the linear program")
     with refusing_unwritable(path), writing_whole(path) as passing:
         # The file already exists: HiGHS crashes the interpreter if it cannot open a file, and does not notice a full
         # disk.
@@ -59,7 +59,7 @@ def block_names(blocks: Mapping[str, slice], number: int, default: str) -> list[
     number : int
         Number of rows or columns.
     default : str
-        The name prefix of those in no block.
+        The name prefix of rows or columns that belong to no block.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def block_names(blocks: Mapping[str, slice], number: int, default: str) -> list[
     """
     names = [f"{default}_{index}" for index in range(number)]
     for block, part in blocks.items():
-        # Valid characters in both formats: letters, digits and underscores, with no beginning that looks like a number.
+        # Both formats accept letters, digits and underscores, if the name does not begin like a number.
         plain = re.sub(r"[^A-Za-z0-9_]", "_", block)
         plain = plain if re.match(r"(?![eE][0-9_]*$)[A-Za-z_]", plain) else f"_{plain}"
         for place, index in enumerate(range(*part.indices(number))):

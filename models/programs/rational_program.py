@@ -12,13 +12,13 @@ from .triplets import Triplets
 
 @dataclass(frozen=True, eq=False)
 class RationalProgram:
-    """max or min {c · z : row_lower ≤ M z ≤ row_upper, column_lower ≤ z ≤ column_upper}, all numbers exact.
+    """A linear program in fractions: max or min {c · z : row_lower ≤ M z ≤ row_upper, column_lower ≤ z ≤ column_upper}.
 
     Attributes
     ----------
     objective : ndarray of Fraction, shape (columns,)
     matrix : Triplets, shape (rows, columns)
-        One entry per place, sorted by columns.
+        One entry per position, sorted by columns.
     row_lower, row_upper : ndarray of Fraction, shape (rows,)
         The floats ``inf`` and ``-inf`` if there is no bound.
     column_lower, column_upper : ndarray of Fraction, shape (columns,)

@@ -17,7 +17,7 @@ from ...seqform.sequence_form import SequenceForm
 
 @dataclass(frozen=True, eq=False)
 class Triplets:
-    """A sparse matrix whose entries are fractions; entries at the same place add up.
+    """A sparse matrix whose entries are fractions; entries at the same position add up.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Triplets:
     def from_entries(
         cls, shape: tuple[int, int], keys: Sequence[tuple[int, ...]], values: Sequence[Fraction]
     ) -> "Triplets":
-        """Return the matrix with the given values at the given places (row, column)."""
+        """Return the matrix with the given values at the given positions (row, column)."""
         places = np.array(keys, dtype=np.int64).reshape(len(keys), 2)
         return cls(shape, places[:, 0], places[:, 1], to_fractions(values))
 
@@ -108,7 +108,7 @@ class Triplets:
         return matrix
 
     def compressed(self) -> "Triplets":
-        """Return the same matrix with one non-zero entry per place, sorted by columns, then rows."""
+        """Return the same matrix with one non-zero entry per position, sorted by columns, then rows."""
         order = np.lexsort((self.rows, self.columns))
         rows, columns, values = self.rows[order], self.columns[order], self.values[order]
         if len(values):
@@ -120,7 +120,7 @@ class Triplets:
 
 
 def exact_payoffs(game: Game) -> Triplets:
-    """Return A in fractions."""
+    """Return the payoff matrix A in fractions."""
     form = game.sequence_form
     if game.rules is None or not _alike(game.exact_sequence_form, form):
         return Triplets.of(form.A)
@@ -130,7 +130,7 @@ def exact_payoffs(game: Game) -> Triplets:
 
 
 def _alike(one: SequenceForm, other: SequenceForm) -> bool:
-    """Whether sequences of two forms of a game correspond: a game may have its own form in addition to its rules."""
+    """Return whether the sequences of two forms of a game correspond; a game may have a form besides its rules."""
     return all(
         first.single_parent
         and second.single_parent

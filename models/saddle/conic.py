@@ -28,7 +28,7 @@ class ConicProgram:
     saddle : Saddle
     problem : cvxpy.Problem
     parts : tuple
-        The stated program of each seat, from which :meth:`read` reads the solution.
+        The program of each seat, from which :meth:`read` reads the solution.
     """
 
     saddle: Saddle
@@ -37,7 +37,7 @@ class ConicProgram:
 
     @classmethod
     def of(cls, saddle: Saddle) -> "ConicProgram":
-        """State a saddle program in floats.
+        """Write a saddle program in cvxpy, in floats.
 
         Raises
         ------
@@ -240,11 +240,10 @@ def least_payoff(
 
     Notes
     -----
-    cvxpy writes the set as B z + s = b, s ∈ K, with y a part of z. With c the payoffs at y and the cost elsewhere,
-    min c · z = max −b · w such that Bᵀ w + c = 0, w ∈ K*, if a strictly feasible point exists (S. Boyd,
-    L. Vandenberghe, "Convex Optimization", 2004, section 5.9); without one, the right side may be smaller, or not
-    attained. The dual of the exponential cone is as in the manual of
-    MOSEK's modelling cookbook, section 5.1: (u, v, w) with −u exp(v / u) ≤ e w, u ≤ 0.
+    cvxpy writes the set as B z + s = b, s ∈ K, with y a part of z. With c the payoffs at y and the cost elsewhere, min
+    c · z = max −b · w such that Bᵀ w + c = 0, w ∈ K*, if a strictly feasible point exists (S. Boyd, L. Vandenberghe,
+    "Convex Optimization", 2004, section 5.9); without one, the right side may be smaller, or not attained. The dual of
+    the exponential cone is as in section 5.1 of MOSEK's modelling cookbook: (u, v, w) with −u exp(v / u) ≤ e w, u ≤ 0.
     """
     import cvxpy as cp
 

@@ -69,7 +69,7 @@ def rational_program(saddle: Saddle) -> RationalProgram:
     Raises
     ------
     UnsupportedProblemError
-        If a constraint has no rows in fractions.
+        If a constraint cannot be written in fractions.
     """
     return RationalProgram.of_blocks(_blocks(saddle), maximise=saddle.maximises)
 

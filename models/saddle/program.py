@@ -171,7 +171,7 @@ class PlayerView:
 
     @cached_property
     def factored(self) -> FactoredPayoff | None:
-        """M in factors if the game stores it so, otherwise ``None``."""
+        """The factors of M if the game stores M in factors, otherwise ``None``."""
         factored = self.game.sequence_form.factored
         if factored is None:
             return None
@@ -368,7 +368,7 @@ class Saddle:
 
     @property
     def is_linear(self) -> bool:
-        """Whether a linear program can state it."""
+        """Whether a linear program can express the saddle program."""
         return all(rows is None or rows.is_linear for rows in (self.own, self.other))
 
     @cached_property
@@ -382,8 +382,8 @@ class Saddle:
         """
         if self.tilt is not None or self.floor is not None or self.weight != 1:
             raise UnsupportedProblemError(
-                "constraints on the other player that are not linear go with neither a tilt nor a floor, and with "
-                "the weight 1 alone"
+                "constraints on the other player that are not linear cannot be combined with a tilt, a floor or a "
+                "weight other than 1"
             )
         return Saddle(self.view.swapped, weight=self.weight, own=self.other, other=self.own)
 

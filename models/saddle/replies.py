@@ -36,7 +36,7 @@ class Replies(ABC):
 
     @property
     def rows(self) -> sp.csr_array | None:
-        """H, if the images are the other player's plans with H y ≤ 0; in linear programs it is sparser than M T."""
+        """The matrix H, if the images are the plans y with H y ≤ 0; in linear programs it is sparser than M T."""
         return None
 
     @abstractmethod

@@ -61,7 +61,7 @@ class Rows:
         return {one.name: one.value(plan) for one in self.constraints}
 
     def paid(self, values: Mapping[str, Any]) -> Any:
-        """Return what the player pays for its violations, from the values of f; 0 for hard constraints."""
+        """Return the player's payment for its violations, from the values of f; 0 for hard constraints."""
         if self.penalty is None or not self.constraints:
             return 0
         excess = [max(0 * value, value) for value in values.values()]
@@ -163,7 +163,9 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class ConstraintMatrix:
-    """G x + K s ≤ h with s ≥ l, each row divided by its largest coefficient, as solvers' tolerances are absolute.
+    """The rows G x + K s ≤ h with s ≥ l, each divided by its largest coefficient.
+
+    Rows are divided because solver tolerances are absolute.
 
     Made by :meth:`of` in floats, by :meth:`exact` in fractions.
 

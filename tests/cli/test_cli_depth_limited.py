@@ -45,7 +45,7 @@ def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines["steps"].split()[1:3] == ["7,", "worth"]
     assert "at most the tolerance" in lines["largest gap"]
     assert "1.28878" in lines["safety bound"]
-    assert ", against the model with probability 1/2, else at worst" in lines["objective"]
+    assert ", against the model with probability 1/2, otherwise in the worst case" in lines["objective"]
     assert main([*CDBR, "--lookahead", "1"]) == 0
     assert "safety bound" not in capsys.readouterr().out
 
@@ -105,7 +105,7 @@ def test_the_response_is_written(capsys: pytest.CaptureFixture[str], tmp_path: P
         ((*CDRNR[:-1], "1", "--lookahead", "1", "--epsilon", "0.1"), "--epsilon is not for cdrnr"),
         ((*CDRNR[:-1], "2", "--lookahead", "1"), "--p 2: expected a number from 0 to 1"),
         (("solve", "kuhn", "--problem", "ses", "--opponent", "uniform", "--p", "0"), "kuhn has no public chance event"),
-        (("solve", "goofspiel", "--problem", "lbr", "--opponent", "uniform"), "lbr is for poker, kuhn and leduc"),
+        (("solve", "goofspiel", "--problem", "lbr", "--opponent", "uniform"), "lbr needs a poker game (kuhn, leduc"),
         (("solve", "kuhn", "--method", "lp"), "method lp cannot solve nash: use highs"),
         (("solve", "kuhn", "--lookahead", "1"), "--lookahead is not for nash"),
         (("solve", "transit:width=2", *CDBR[2:], "--lookahead", "1"), "has no histories to visit"),

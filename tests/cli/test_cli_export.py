@@ -231,7 +231,7 @@ def test_a_symbolic_link_to_nothing_yet_stays_one(capsys: pytest.CaptureFixture[
 def test_parameters_by_keyword_are_refused_for_files_and_openspiel() -> None:
     with pytest.raises(GameFileError, match=r"x\.efg: a game in a file takes no parameters, received cards=3"):
         load_game("x.efg", cards=3)
-    with pytest.raises(UnknownGameError, match="parameters belong to the text"):
+    with pytest.raises(UnknownGameError, match="parameters are part of the name"):
         load_game("openspiel:kuhn_poker", players=3)
 
 

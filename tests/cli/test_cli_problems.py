@@ -319,7 +319,7 @@ MISTAKES = {
         "two constraints are named 'x'",
     ),
     "an empty constraint": ((*CONSTRAINED, "--constrain", ""), "received the end, expected a term"),
-    "both players in one": ((*CONSTRAINED, "--constrain", "0/K_:b+1/K_p:b<=1"), "a term of player 1 beside one of"),
+    "both players in one": ((*CONSTRAINED, "--constrain", "0/K_:b+1/K_p:b<=1"), "terms of players 1 and 0 are"),
     "a constraint that is not linear": (
         (*CONSTRAINED, "--constrain", "0/K_pb:b+0/J_pb:b<=1"),
         "is linear only where it is alone or added to other actions there; expected a realization, plan(…)",
@@ -399,7 +399,7 @@ MISTAKES = {
     "bounds that fall": ((*CONSTRAINED, *KING_AND_JACK, "--sensitivity", "jack=1:0"), "expected NAME=LOW:HIGH"),
     "a bound that cannot be moved": (
         (*CONSTRAINED, "--constrain", "0/J_pb:b<=0.5 as call", "--sensitivity", "call=0:1"),
-        "the bound of 'call' cannot be moved",
+        "the bound of 'call' cannot be changed",
     ),
     "an option that is none": ((*CONSTRAINED, "--constraint", "0/K_:b<=1"), "no such option: --constraint"),
     "a constraint without text": ((*CONSTRAINED, "--constrain"), "--constrain: the value is missing"),
@@ -497,7 +497,9 @@ def test_what_was_asked_is_part_of_the_answer(capsys: pytest.CaptureFixture[str]
 def test_numbers_say_what_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     shown = printed(capsys, *RNR, "--p", "1/2", "--method", "rational", "--player", "0")
     assert "7/18 = 0.3888888889 to player 0, against the model" in shown
-    assert "5/36 = 0.1388888889 to player 0, against the model with probability 1/2, else at worst" in shown
+    assert (
+        "5/36 = 0.1388888889 to player 0, against the model with probability 1/2, otherwise in the worst case" in shown
+    )
     assert "1/18 = 0.0555555556 below the value of the game at worst" in shown
     shown = printed(capsys, *STYLE, "--maximise", "0/J_:b", "--epsilon", "1/50", "--method", "rational")
     assert "-17/225 = -0.0755555556 to player 0, in the worst case" in shown

@@ -212,7 +212,7 @@ def test_games_of_the_log_are_counted_once(tmp_path: Path, capsys: pytest.Captur
         (("--game", "kuhn", "--seat", "0", "--out", "strategy.txt"), "a profile is written as .npz"),
         (("--game", "kuhn", "--seat", "0", "--probe", "unifrom"), "unknown opponent"),
         (("--game", "kuhn", "--seat", "1"), "seat"),
-        (("--game", "rps", "--seat", "0"), "the header is of the game 'kuhn'"),
+        (("--game", "rps", "--seat", "0"), "the header is for the game 'kuhn'"),
         (("--game", "kuhn:cards=4", "--seat", "0"), "cards"),
         (("--game", "kuhn:cards=4", "--seat", "0", "--skip-bad"), "the header has cards = 3"),
         (("--game", "kuhn:players=3", "--seat", "0"), "two players"),

@@ -94,7 +94,7 @@ MISTAKES = {
     "an action that is not there": (("--prefer", "raise:5"), "no player of kuhn has action 'raise'"),
     "an action nearly there": (("--prefer", "0/bett:5"), "player 0 of kuhn has no action 'bett' (did you mean bet?)"),
     "an infoset that is not there": (("--prefer", "0/X_:bet:5"), "has no infoset 'X_' with that action"),
-    "a seat that is not there": (("--prefer", "2/bet:5"), "player 2's, expected a seat from 0 to 1"),
+    "a seat that is not there": (("--prefer", "2/bet:5"), "is for player 2, expected a seat from 0 to 1"),
     "a seat that is none": (("--prefer", "x/bet:5"), "received the seat 'x', expected a number, such as 0"),
     "a contradiction": (("--prefer", "bet:5", "--prefer", "bet:6"), "contradict each other"),
     "a vulnerability below zero": (("--prefer", "bet:5", "--vulnerability", "-1"), "expected a number of at least 0"),
@@ -138,9 +138,9 @@ def test_predicates_and_own_vulnerabilities():
 def test_texts_are_read_as_they_are_written():
     for text in ("raise:5", "1/raise:5", "0/J_:b:2.5", "b@first:10"):
         assert str(parse_preference(text)) == text
-    with pytest.raises(InvalidPreferenceError, match="expected text such as 'raise:5'"):
+    with pytest.raises(InvalidPreferenceError, match="expected a string such as 'raise:5'"):
         parse_preference("  ")
-    with pytest.raises(InvalidPreferenceError, match="expected a Prefer, a PreferStrategy or text"):
+    with pytest.raises(InvalidPreferenceError, match="expected a Prefer, a PreferStrategy or a string"):
         preference_on(load_game("kuhn"), [3])
 
 

@@ -217,7 +217,7 @@ def test_what_a_rake_does_not_go_with_is_refused(raked, capsys):
             "use EpsilonNash (--problem epsilon-nash)"
         )
     assert refusal(capsys, "solve", raked, "--lock", 'ip at "all-in": fold 40%') == (
-        "rake is 0.05 beside locks, expected one of the two: constraints are for zero-sum games"
+        "rake is 0.05 with locks, expected one of the two: constraints are for zero-sum games"
     )
     assert refusal(capsys, "solve", raked, "--method", "highs") == (
         "method highs cannot solve epsilon-nash: use cfr, cfr+, dcfr, pcfr+, hs-dcfr, hs-pcfr+, pdcfr+, sapcfr+, "
@@ -264,7 +264,7 @@ def test_a_solved_spot_is_kept_shown_and_started_from(tmp_path, capsys):
     other = (tmp_path / "toy.toml").read_text().replace("pot = 100", "pot = 90")
     (tmp_path / "other.toml").write_text(other)
     assert refusal(capsys, "solve", "other.toml", "--start", "a.npz").startswith(
-        "a.npz is of the spot QcJc9c3d2d, expected "
+        "a.npz is for the spot QcJc9c3d2d, expected "
     )
     judged = json_of(capsys, "evaluate", "toy.toml", "--strategy", "a.npz")
     assert judged["exploitability"] == pytest.approx(first["exploitability"], abs=1e-4)

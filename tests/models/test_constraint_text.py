@@ -329,7 +329,7 @@ REFUSED = {
     "a wrong escape": ('0/"K\\x":b <= 1', "expected a JSON string in double quotes"),
     "single quotes": ("0/'K_':b <= 1", 'column 3: received "\'"; labels are quoted with double quotes'),
     "a plus too many": ("0/K_:b + <= 1", "column 10: received '<=', expected a term"),
-    "both players": ("0/K_:b + 1/K_b:b <= 1", "column 10: a term of player 1 beside one of player 0"),
+    "both players": ("0/K_:b + 1/K_b:b <= 1", "column 10: terms of players 1 and 0 are added"),
     "probabilities at two infosets": (
         "0/K_:b + 0/J_pb:b <= 1",
         "column 10: a probability at 0/J_pb, whose reach depends on the plan, is linear only where it is alone or",
@@ -352,7 +352,7 @@ def test_what_is_no_constraint_is_refused_in_one_line(text, message):
     [
         ("0/K_:b <= 1", "term '0/K_:b <= 1', column 8: received '<=', expected + or the end"),
         ("0/J_pb:b", "a probability at 0/J_pb, whose reach depends on the plan, is linear only in a constraint"),
-        ("0/J_:b + 1/J_b:b", "a term of player 1 beside one of player 0"),
+        ("0/J_:b + 1/J_b:b", "terms of players 1 and 0 are added"),
         ("rsik", "kuhn names no functional 'rsik'"),
         ("", "received the end"),
     ],
@@ -370,7 +370,7 @@ def test_functionals_are_suggested():
 
 @pytest.mark.parametrize("given_text", [None, 3, b"0/K_:b<=1", ["0/K_:b<=1"]])
 def test_what_is_no_text_is_refused(given_text):
-    with pytest.raises(InvalidConstraintError, match="expected text such as"):
+    with pytest.raises(InvalidConstraintError, match="expected a string such as"):
         parse_constraint(given_text, KUHN)
     with pytest.raises(InvalidConstraintError, match="expected a Game"):
         parse_constraint("0/K_:b<=1", "kuhn")
@@ -387,7 +387,9 @@ def test_labels_are_found_by_their_text():
 
 def test_labels_that_read_alike_are_refused():
     game = labelled([1, "1"], ["p", "b"])
-    with pytest.raises(InvalidConstraintError, match="player 0 has 2 infosets whose labels read '1', expected labels"):
+    with pytest.raises(
+        InvalidConstraintError, match="player 0 has 2 infosets whose labels read '1', expected distinct labels"
+    ):
         parse_constraint("0/1:p <= 1", game)
     game = labelled(["I", "J"], [1, "1"])
     with pytest.raises(InvalidConstraintError, match="infoset 0/I has 2 actions whose labels read '1'"):

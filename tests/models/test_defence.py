@@ -184,9 +184,9 @@ def test_hands_wait_for_the_river_where_all_ins_come() -> None:
 
 def test_at_tables_of_three_it_is_refused() -> None:
     assert class_values().shape == (169,)
-    with pytest.raises(InvalidStrategyError, match="needs a table of two seats, and there are 3"):
+    with pytest.raises(InvalidStrategyError, match="bot defending needs a table"):
         DefendingBot(CallBot()).begin(Table(3), 0)
-    with pytest.raises(InvalidStrategyError, match="needs a table of two seats, and there are 3"):
+    with pytest.raises(InvalidStrategyError, match="bot defending needs a table"):
         find_bot("defending", Table(3))
     made = find_bot("defending:threshold:samples=70", Table())
     assert isinstance(made, DefendingBot)

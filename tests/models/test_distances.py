@@ -192,7 +192,7 @@ REFUSED = [
     (lambda: L1Distance(UNIFORM).minorant(UNIFORM.plan, np.ones(3)), "the slopes of a distance have shape"),
     (
         lambda: KLDistance(Strategy.from_dict(KUHN, 0, {"Q_": {"p": 1.0}})),
-        "gives action 'b' at infoset 'Q_' no probability",
+        "gives action 'b' at infoset 'Q_' probability 0",
     ),
 ]
 

@@ -81,7 +81,7 @@ def test_intervals_in_which_both_cards_fall_are_those_of_pokerkit(kind):
         ("QQ+:0.5, KK", "at character 10, 'KK': K.K. has the weight 0.5 from an earlier item and 1 from this", 12),
         ("KK, QQ+:0.5", "at character 5, 'QQ\\+:0.5': K.K. has the weight 1 from an earlier item and 0.5 from this", 9),
         ("AA, AsAh:0", "'AsAh:0': AsAh has the weight 1 from an earlier item and 0 from this one, which applies$", 5),
-        ("T9s-76s@25, [50]98s[/50]", "9.8. has the weight 0.25 by .*, which counts, and 3 more hands", 5),
+        ("T9s-76s@25, [50]98s[/50]", "9.8. has the weight 0.25 from .*, which applies, and 3 more hands", 5),
         ({"random": 0.1, "72o": 0.2}, "7.2. has the weight 0.1 from .* and 0.2", 133.8),
     ],
 )
@@ -112,11 +112,11 @@ def test_hands_of_an_item_are_those_meant():
         ("AAs", "a pair is neither suited nor offsuit; write AA"),
         ("AA:1.5", "the weight is '1.5', expected a number from 0 to 1; write 0.015"),
         ("AA:", "the weight is '', expected a number from 0 to 1"),
-        ("A5s-K2s", "the ends of an interval must be two pairs, or share their higher card or their gap"),
+        ("A5s-K2s", "the ends of an interval must be two pairs, or have the same higher card or gap"),
         ("A5s-A2o", "the ends of an interval"),
-        ("QQ+-22", "\\+ and - together"),
-        ("AsAs", "As comes twice"),
-        (7, "the range is 7, expected a text"),
+        ("QQ+-22", "\\+ and - cannot be combined"),
+        ("AsAs", "As appears twice"),
+        (7, "the range is 7, expected a string"),
     ],
 )
 def test_ranges_that_are_none_are_refused_where_they_are_wrong(text, message):
@@ -129,10 +129,10 @@ def test_ranges_that_are_none_are_refused_where_they_are_wrong(text, message):
     [
         ("Td9d", "2 cards, expected a flop, turn or river"),
         ("Td9d6hQc2s3s", "6 cards"),
-        ("Td9dTd", "Td comes twice"),
+        ("Td9dTd", "Td appears twice"),
         ("10d9d6h", "at character 1: '10' is not a card, .*; write Td9d6h"),
         ("Td9d6", "'6' is not a card"),
-        (None, "board is None, expected a text"),
+        (None, "board is None, expected a string"),
     ],
 )
 def test_boards_that_are_none_are_refused(text, message):
@@ -195,11 +195,11 @@ def test_sizes_close_to_larger_ones_are_left_out():
     ("how", "message"),
     [
         ({"bets": "60"}, "bets at character 1: '60', expected 60%, e or a; write 60% for a share"),
-        ({"bets": "2x"}, "a bet is not a multiple of anything"),
+        ({"bets": "2x"}, "a bet has no earlier bet to multiply"),
         ({"raises": "0.5x"}, "expected more than 1x"),
         ({"bets": "0%"}, "expected more than 0%"),
         ({"bets": {"button": "60%"}}, "bets: 'button', expected a seat, a street or both"),
-        ({"bets": 60}, "bets is 60, expected a text"),
+        ({"bets": 60}, "bets is 60, expected a string"),
     ],
 )
 def test_sizes_that_are_none_are_refused(how, message):
@@ -215,8 +215,8 @@ def test_sizes_that_are_none_are_refused(how, message):
         ({"ranges": ["TdTh", "AA"]}, "the range of oop has no hand on the board"),
         ({"ranges": ["AsAh", "AsAc, AhKh"]}, "the ranges block each other"),
         ({"ranges": ["AA", "AKs+"]}, "ip: range at character 1"),
-        ({"ranges": {"oop": "AA"}}, "expected of oop and ip"),
-        ({"ranges": "AA"}, "expected two, out of position and in position"),
+        ({"ranges": {"oop": "AA"}}, "expected oop and ip"),
+        ({"ranges": "AA"}, "expected two: out of position and in position"),
         ({"betting": "50%"}, "betting is '50%', expected a Betting"),
     ],
 )

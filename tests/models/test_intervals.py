@@ -112,7 +112,12 @@ def test_a_confidence_that_is_none_is_refused(confidence: object) -> None:
 
 @pytest.mark.parametrize(
     ("successes", "trials", "message"),
-    [(3, 2, "3 of 2, expected a count"), (-1, 2, "-1 of 2"), (0.5, 2, "whole numbers"), ([1, 2], [3, 3, 3], "shapes")],
+    [
+        (3, 2, "3 successes in 2 trials, expected at most"),
+        (-1, 2, "-1 successes in 2"),
+        (0.5, 2, "whole numbers"),
+        ([1, 2], [3, 3, 3], "shapes"),
+    ],
 )
 def test_counts_that_are_none_are_refused(successes: object, trials: object, message: str) -> None:
     with pytest.raises(InvalidConstraintError, match=message):

@@ -170,7 +170,7 @@ def test_hands_are_counted_where_they_belong_and_the_others_say_why(model: Game)
         hand_observations(hands(*texts), model, 0, name="nobody")
     with pytest.raises(PlayLogError, match="neither a player nor an opponent is named"):
         hand_observations(hands(HAND), model, 0)
-    with pytest.raises(UnsupportedProblemError, match="lines of preflop"):
+    with pytest.raises(UnsupportedProblemError, match="hand observations need a game preflop"):
         hand_observations(hands(HAND), load_game("kuhn"), 0, name="us")
 
 

@@ -312,32 +312,32 @@ REFUSED = [
     ('ip at "bet 120": fold 40%', "there is no 'bet 120' at the root; expected check or all-in"),
     ('ip at "all-in, raise": fold 1', "there is no 'raise' after all-in; expected fold or call"),
     ("up at root: check 1", "lock 'up at root: check 1', column 1: received the seat 'up', expected oop or ip"),
-    ("ip at root: check 1", "ip at root: check 100%: oop decides there; what follows is check or all-in"),
+    ("ip at root: check 1", "ip at root: check 100%: oop decides there; the line may continue with check or all-in"),
     ('ip at "all-in, call": fold 1', 'ip at "all-in, call": fold 100%: nobody decides there; the hand ends there'),
     ('ip at "all-in": raise 2%', "there is no 'raise' there; expected fold or call"),
     (
         'ip at "all-in": fold 140%',
         "column 17: fold: 140% is not a probability, expected a number from 0 to 1, or 0% to 100%",
     ),
-    ('ip at "all-in": fold 60%, call 60%', "the probabilities add up to 1.2, expected 1 at most"),
+    ('ip at "all-in": fold 60%, call 60%', "the probabilities add up to 1.2, expected at most 1"),
     ('ip at "all-in" each: fold 60%, call 30%', "the probabilities add up to 0.9, expected 1"),
     ('ip at "all-in" with "KK": fold 1', "no hand of 'KK' is in the range of ip on the board QcJc9c3d2d"),
     ('ip at "all-in" with "XY": fold 1', "'XY': expected AA, 66+"),
     ('ip at "all-in" fold 1', "column 16: received 'fold', expected : after the node and the hands"),
     ("ip at all-in: fold 1", "column 7: received 'all-in', expected root, everywhere, or a node in double quotes"),
-    ('ip at "all-in": fold', "column 17: received 'fold', expected an action and how often, such as fold 40%"),
-    ('ip at "all-in": fold 10%, fold 20%', "column 27: fold appears twice, expected it once"),
+    ('ip at "all-in": fold', "column 17: received 'fold', expected an action and its frequency, such as fold 40%"),
+    ('ip at "all-in": fold 10%, fold 20%', "column 27: fold appears twice, expected once"),
     ('ip on "all-in": fold 10%', "expected at and a node after the seat"),
     ("ip at everywhere: donk 10%", "has no such action"),
-    ({"seat": "ip"}, "a lock has a seat and either strategy or frequency, or text alone"),
+    ({"seat": "ip"}, "a lock has a seat and either strategy or frequency, or only text"),
     ({"seat": "ip", "strategy": {"fold": 2}}, "fold of a lock is 2, expected a probability from 0 to 1"),
-    ({"seat": "ip", "strategy": {"fold": "often"}}, "fold of a lock is 'often', expected such as 0.25"),
+    ({"seat": "ip", "strategy": {"fold": "often"}}, "fold of a lock is 'often', expected a value such as 0.25"),
     ({"seat": "ip", "strategy": []}, "the strategy of a lock is [], expected probabilities of actions"),
     ({"seat": "ip", "strategy": {"QQ": {}}}, "the strategy of a lock is {'QQ': {}}, expected probabilities of actions"),
     ({"seat": "ip", "strategy": {"fold": 1}, "at": 3}, "at of a lock is 3, expected actions from the root"),
     ({"seat": "me", "strategy": {"fold": 1}}, "the seat of a lock is 'me', expected oop or ip"),
     ({"seat": "ip", "att": "all-in", "strategy": {"fold": 1}}, "a lock has no 'att' (did you mean at?)"),
-    (5, "a lock is 5, expected text such as"),
+    (5, "a lock is 5, expected a string such as"),
 ]
 
 
@@ -374,7 +374,7 @@ def test_nonlinear_constraints_are_not_for_restricted_nash():
     spot = toy()
     plan = spot.game.plan(1)
     near = {"near": cp.sum_squares(plan - 0.5) <= 0.2}
-    with pytest.raises(UnsupportedProblemError, match="rnr takes linear constraints"):
+    with pytest.raises(UnsupportedProblemError, match="rnr accepts only linear constraints"):
         RestrictedNash(spot.game, near, p=0.5)
 
 

@@ -149,8 +149,8 @@ def test_the_time_limit_of_a_match_holds_for_programs(tmp_path):
 
 
 def test_nonsense_is_shown_and_forfeits(tmp_path):
-    assert 'expected {"action": "call"} or the like' in reasons(tmp_path, GARBAGE).pop()
-    assert "has no end of line within 65,536 bytes" in reasons(tmp_path, FLOODS).pop()
+    assert 'expected an answer such as {"action": "call"}' in reasons(tmp_path, GARBAGE).pop()
+    assert "has no line break within 65,536 bytes" in reasons(tmp_path, FLOODS).pop()
     assert "expected VERSION:2.0.0" in reasons(tmp_path, "print('hello', flush=True)", "acpc", ",over=stdio").pop()
 
 
@@ -350,7 +350,7 @@ def test_bots_of_others_are_registered_like_those_of_the_library():
 
 
 def test_a_program_that_does_not_run_has_no_answer():
-    with pytest.raises(ProgramError, match="it does not run"):
+    with pytest.raises(ProgramError, match="it is not running"):
         Program("x").receive()
 
 

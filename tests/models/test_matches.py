@@ -204,13 +204,13 @@ def test_nothing_is_drawn_from_global_generators():
     ("call", "message"),
     [
         (lambda: match([CallBot()]), "seats is 1"),
-        (lambda: match([CallBot()] * 2, Table(seats=3)), "bots are 2, expected one for each of 3 seats"),
+        (lambda: match([CallBot()] * 2, Table(seats=3)), "received 2 bots, expected one for each of 3 seats"),
         (lambda: match([CallBot()] * 2, hands=0), "hands is 0"),
         (lambda: match([CallBot()] * 2, confidence=1.0), "confidence is 1.0"),
         (lambda: match([CallBot()] * 2, jobs=0), "jobs is 0"),
         (lambda: match([CallBot()] * 2, time_limit=0), "time_limit is 0"),
         (lambda: play_hand(Table(), [0] * 9, [CallBot()] * 2, [RNG(0)] * 2), "expected 9 different cards"),
-        (lambda: play_hand(Table(), range(9), [CallBot()], [RNG(0)]), "expected one for each of 2"),
+        (lambda: play_hand(Table(), range(9), [CallBot()], [RNG(0)]), "received 1 bots and 1 rngs, expected 2"),
     ],
 )
 def test_wrong_arguments_are_refused(call, message):

@@ -332,7 +332,9 @@ def test_a_probe_that_cannot_have_played_these_games_is_refused() -> None:
     game = load_game("kuhn")
     never = probe_that_never_folds(game, 0, "p")
     counts = drawn_counts(observer_tree(game, 0), Profile.uniform(game), 500, seed=1)
-    with pytest.raises(PlayLogError, match="player 0 is seen to play 'p' at 'J_pb', which the probe never does"):
+    with pytest.raises(
+        PlayLogError, match="the counts show player 0 playing 'p' at 'J_pb', which the probe never does"
+    ):
         Observations(game, 0, counts, never)
     with pytest.raises(InvalidStrategyError, match="expected one of the observer"):
         Observations(game, 0, counts, Strategy.uniform(game, 1))
@@ -371,7 +373,7 @@ def test_views_and_logs_of_other_games_and_seats_are_refused() -> None:
     kuhn, larger = load_game("kuhn"), load_game("kuhn:cards=4")
     log = read_play_log(io.BytesIO(LINE), kuhn, seat=0)
     assert Observations.from_log(load_game("kuhn"), log).num_games == 1  # the same game, loaded again
-    with pytest.raises(PlayLogError, match="the log is of another game than kuhn:cards=4"):
+    with pytest.raises(PlayLogError, match="the log is for a game other than kuhn:cards=4"):
         Observations.from_log(larger, log)
     for view in (observer_tree(kuhn, 0), observer_tree(larger, 1), "view"):
         counts = np.zeros(getattr(view, "num_classes", 1), dtype=int)

@@ -149,9 +149,7 @@ def test_streets_whose_direction_changes_and_that_openstreetmap_implies_are_note
         content = collection(point("bank", (1, 1)), point("station", (1, 2)), line((1, 1), (1, 2), **tags))
         roads = RoadMap.from_graph(saved(tmp_path, "osm.geojson", content))
         assert leading(roads) == led
-        assert any("as OpenStreetMap has it" in note for note in roads.notes) == (
-            "oneway" not in tags and len(led) == 1
-        )
+        assert any("as in OpenStreetMap" in note for note in roads.notes) == ("oneway" not in tags and len(led) == 1)
 
 
 @pytest.mark.parametrize("kind", ["graphml", "json"])
@@ -284,7 +282,7 @@ def test_attributes_in_any_case(tmp_path):
         ("m.csv", "source,target,oneway,one_way\na,b,1,0\n", "'oneway' and 'one_way' both mean oneway"),
         ("m.csv", "source,to\na,b\n", "line 1: the heading 'source', expected a header with source and target"),
         ("m.csv", "a,b,Steps\n", "line 1: the heading 'Steps'"),
-        ("m.csv", "source,target,u,v\na,b,a,b\na,b,b,a\n", "line 3: the ends are"),
+        ("m.csv", "source,target,u,v\na,b,a,b\na,b,b,a\n", "line 3: .* both give the ends"),
         (
             "m.json",
             {"nodes": [{"id": 1}], "edges": [{"source": 1, "target": 1, "length": 1, "LENGTH": 2}]},
@@ -591,7 +589,9 @@ def test_places_are_read_once(tmp_path):
     assert list(read_map(saved(tmp_path, "m.geojson", collection(same)))) == ["gate"]
     nameless = feature({"type": "MultiPoint", "coordinates": [[0, 0], [0, 1]]})
     assert list(read_map(saved(tmp_path, "m.geojson", collection(nameless)))) == ["0 0", "0 1"]
-    with pytest.raises(GameFileError, match=r"features\[1\]: 'inn' lies where 'bank' does, expected one node there"):
+    with pytest.raises(
+        GameFileError, match=r"features\[1\]: 'inn' lies where 'bank' does, expected only one node there"
+    ):
         read_map(saved(tmp_path, "m.geojson", collection(point("bank", A), point("inn", A))))
     assert list(read_map(saved(tmp_path, "m.geojson", collection(point("", A), point("bank", A))))) == ["bank"]
     near = [(-122.4194155, 37.7749295), (-122.4194156, 37.7749295), (-122.4194157, 37.7749295)]
@@ -812,7 +812,7 @@ def road(**changes):
             "no plan meets the limit coverage(mill, 1..3) >= 1.5: it is at most 1",
         ),
         ({"limits": ["risk(unit 1) <= 0.5", "travel <= 2"]}, None),
-        ({"limits": ["risk(unit 1) >= 0.5"]}, "asks for units to be away from their bases"),
+        ({"limits": ["risk(unit 1) >= 0.5"]}, "requires units to be away from their bases"),
     ],
 )
 def test_what_can_hardly_be_meant_is_noted(changes, note):
@@ -825,7 +825,7 @@ def test_what_can_hardly_be_meant_is_noted(changes, note):
 def test_a_node_that_is_two_goals_is_refused():
     graph = nx.Graph([(0, 1), (1, 2)])
     nx.set_node_attributes(graph, {0: "gate", 1: "mill", 2: "bank"}, "name")
-    with pytest.raises(InvalidGameError, match="goals has bank twice, expected one value of it"):
+    with pytest.raises(InvalidGameError, match="goals has bank twice, expected one value for it"):
         PatrolGame(graph, steps=3, units=[], attackers=[Attacker(["gate"], {"bank": 1.0, 2: 3.0})])
 
 

@@ -231,12 +231,12 @@ def test_a_plan_in_a_file(game, tmp_path):
 
 def test_files_that_are_no_plans(game, tmp_path):
     path = tmp_path / "plan.npz"
-    with pytest.raises(GameFileError, match="a plan is written as"):
+    with pytest.raises(GameFileError, match="a plan can only be written as"):
         PatrolPlan(game, Profile.uniform(game)).save(tmp_path / "plan.json")
     PatrolPlan(game, Profile.uniform(game)).save(path)
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    with pytest.raises(GameFileError, match="is not the plan of a patrol, or a damaged one"):
+    with pytest.raises(GameFileError, match="is not the plan of a patrol, or is damaged"):
         PatrolPlan.load(path)
     Profile.uniform(load_game("kuhn")).save(path)
     with pytest.raises(GameFileError, match="expected the plan of a patrol"):

@@ -301,17 +301,17 @@ BAD = [
     ),
     ("hello", "no JSON", "it is not JSON: expecting value at column 1"),
     (text_of() + text_of(), "no JSON", "it is not JSON: extra data at column 92"),
-    (text_of(result=math.nan), "no JSON", "it holds NaN, which is not JSON"),
-    (text_of().replace("-2.0", "-Infinity"), "no JSON", "it holds -Infinity"),
-    (text_of().replace("-2.0", "9" * 5000), "no JSON", "it holds a number with too many digits"),
+    (text_of(result=math.nan), "no JSON", "it contains NaN, which is not JSON"),
+    (text_of().replace("-2.0", "-Infinity"), "no JSON", "it contains -Infinity"),
+    (text_of().replace("-2.0", "9" * 5000), "no JSON", "it contains a number with too many digits"),
     (text_of().replace("-2.0", "1e999"), "malformed", "result is inf, expected a finite number"),
     (text_of().replace("-2.0", "9" * 400), "malformed", "result is 9999"),
     ("[" * 100_000, "no JSON", "it is nested too deeply, expected an object"),
     ('{"a":' * 100_000, "no JSON", "it is nested too deeply, expected an object"),
     ('{"seat', "no JSON", "it is not JSON: unterminated string starting at column 2"),
     ("\0" * 100, "no JSON", "it is not JSON: expecting value at column 1"),
-    (text_of().encode("utf-16"), "no JSON", "byte 1 is 0xff, expected text in UTF-8"),
-    (text_of(private="\xe9").replace("\\u00e9", "é").encode("latin-1"), "no JSON", "is 0xe9, expected text in UTF-8"),
+    (text_of().encode("utf-16"), "no JSON", "byte 1 is 0xff, expected UTF-8 text"),
+    (text_of(private="\xe9").replace("\\u00e9", "é").encode("latin-1"), "no JSON", "is 0xe9, expected UTF-8 text"),
     (" " * LONGEST + "x", "too long", "it is longer than 1,048,576 bytes, expected one game per line"),
     (
         "{" + ",".join(f'"{number}":0' for number in range(90_000)) + ',"7":1}',
@@ -328,14 +328,14 @@ BAD = [
     (text_of(seat=False), "malformed", "seat is False, expected a whole number"),
     (text_of(seat=0.0), "malformed", "seat is 0.0, expected a whole number"),
     (text_of(seat=2), "malformed", "seat is 2, expected 0"),
-    (text_of(seat=1), "other seat", "seat is 1, expected 0, whose log it is"),
-    (text_of(private=None), "malformed", "private is None, expected a text"),
-    (text_of(private=["J"]), "malformed", "private is ['J'], expected a text"),
-    (text_of(public="pbb"), "malformed", "public is 'pbb', expected a list of texts"),
-    (text_of(public=["p", ["b"], "b"]), "malformed", "public is ['p', ['b'], 'b'], expected a list of texts"),
+    (text_of(seat=1), "other seat", "seat is 1, expected 0, the seat of the log"),
+    (text_of(private=None), "malformed", "private is None, expected a string"),
+    (text_of(private=["J"]), "malformed", "private is ['J'], expected a string"),
+    (text_of(public="pbb"), "malformed", "public is 'pbb', expected a list of strings"),
+    (text_of(public=["p", ["b"], "b"]), "malformed", "public is ['p', ['b'], 'b'], expected a list of strings"),
     (text_of(shown="K"), "malformed", "shown is 'K', expected an object by seat"),
     (text_of(shown=None), "malformed", "shown is None, expected an object by seat"),
-    (text_of(shown={"1": 5}), "malformed", "shown has 5 of seat 1, expected a text"),
+    (text_of(shown={"1": 5}), "malformed", "shown has 5 for seat 1, expected a string"),
     (text_of(shown={"2": "K"}), "malformed", "shown has the seat '2', expected one of '0', '1'"),
     (text_of(shown={"01": "K"}), "malformed", "shown has the seat '01'"),
     (text_of(result="-2"), "malformed", "result is '-2', expected a finite number"),
@@ -346,21 +346,25 @@ BAD = [
     (text_of(public=["p", "x", "b"]), "unknown label", "public has 'x' after 'p', expected one of 'b', 'p'"),
     (text_of(public=["p", "b"]), "unfinished game", "the game is not over after 'p/b', expected one of 'b', 'p' next"),
     (text_of(public=[]), "unfinished game", "the game is not over after the start, expected one of 'b', 'p' next"),
-    (text_of(public=["p", "b", "b", "b"]), "contradiction", "public goes on with 'b' after 'p/b/b', where the game is"),
-    (text_of(public=["p", "b", "p"]), "contradiction", "shown has 'K' of seat 1, which does not show after 'p/b/p'"),
-    (text_of(shown={}), "contradiction", "shown has nothing of seat 1, which shows after 'p/b/b'"),
+    (
+        text_of(public=["p", "b", "b", "b"]),
+        "contradiction",
+        "public continues with 'b' after 'p/b/b', where the game is",
+    ),
+    (text_of(public=["p", "b", "p"]), "contradiction", "shown has 'K' for seat 1, which shows nothing after 'p/b/p'"),
+    (text_of(shown={}), "contradiction", "shown has nothing for seat 1, which shows its information after 'p/b/b'"),
     (
         text_of(shown={"1": "J"}),
         "contradiction",
-        "'J' of seat 1, which cannot be with 'J' after 'p/b/b': expected one of",
+        "'J' for seat 1, which is impossible with 'J' after 'p/b/b': expected one of",
     ),
-    (text_of(shown={"1": "A"}), "contradiction", "shown has 'A' of seat 1, which cannot be with 'J'"),
-    (text_of(shown={"0": "Q", "1": "K"}), "contradiction", "shown has 'Q' of the own seat, but private is 'J'"),
+    (text_of(shown={"1": "A"}), "contradiction", "shown has 'A' for seat 1, which is impossible with 'J'"),
+    (text_of(shown={"0": "Q", "1": "K"}), "contradiction", "shown has 'Q' for the own seat, but private is 'J'"),
     (text_of(result=2.0), "contradiction", "result is 2.0, expected '-2'"),
     (text_of(result=-1.99), "contradiction", "result is -1.99, expected '-2'"),
     ('{"treeplex_log": 2}', "malformed", "the header has version 2, expected 1"),
     ('{"treeplex_log": true}', "malformed", "the header has version True, expected 1"),
-    ('{"treeplex_log": 1, "game": "leduc"}', "other game", "the header is of the game 'leduc', expected 'kuhn'"),
+    ('{"treeplex_log": 1, "game": "leduc"}', "other game", "the header is for the game 'leduc', expected 'kuhn'"),
     ('{"treeplex_log": 1, "parameters": 3}', "malformed", "the header has parameters 3, expected an object"),
     (
         '{"treeplex_log": 1, "parameters": {"cards": 4}}',
@@ -404,10 +408,10 @@ def test_a_card_that_is_gone_is_noticed():
     good = {"seat": 0, "private": "Ks", "public": ["c", "c", "Kh", "r", "c"], "shown": {"1": "Qh"}, "result": 5}
     assert read(json.dumps(good), "leduc").num_games == 1
     gone = good | {"public": ["c", "c", "Ks", "r", "c"]}
-    with pytest.raises(PlayLogError, match="private is 'Ks', which cannot be after 'c/c/Ks'"):
+    with pytest.raises(PlayLogError, match="private is 'Ks', which is impossible after 'c/c/Ks'"):
         read(json.dumps(gone), "leduc")
     for card in ("Ks", "Kh"):
-        with pytest.raises(PlayLogError, match=f"shown has '{card}' of seat 1, which cannot be with 'Ks' after"):
+        with pytest.raises(PlayLogError, match=f"shown has '{card}' for seat 1, which is impossible with 'Ks' after"):
             read(json.dumps(good | {"shown": {"1": card}}), "leduc")
     with pytest.raises(PlayLogError, match="has 'K' after 'c/c', expected one of 'Jh', 'Js', 'Kh', 'Ks', 'Qh', 'Qs'"):
         read(json.dumps(good | {"public": ["c", "c", "K", "r", "c"]}), "leduc")
@@ -416,7 +420,7 @@ def test_a_card_that_is_gone_is_noticed():
 def test_two_of_three_that_cannot_show_the_same_card():
     good = {"seat": 0, "private": "J", "public": ["b", "b", "b"], "shown": {"1": "Q", "2": "K"}, "result": -2}
     assert read(json.dumps(good), "kuhn:players=3").num_games == 1
-    with pytest.raises(PlayLogError, match=r"shown is \{1: 'Q', 2: 'Q'\}, which cannot be with 'J' after 'b/b/b'"):
+    with pytest.raises(PlayLogError, match=r"shown is \{1: 'Q', 2: 'Q'\}, which is impossible with 'J' after 'b/b/b'"):
         read(json.dumps(good | {"shown": {"1": "Q", "2": "Q"}}), "kuhn:players=3")
 
 

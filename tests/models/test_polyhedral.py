@@ -243,7 +243,7 @@ def test_a_function_without_slopes_leaves_the_bound_loose_but_right(kuhn):
 def test_numbers_that_are_not_finite_are_refused(kuhn):
     plan = kuhn.plan(0)
     for function in (cp.norm1(plan - np.nan), cp.norm_inf(np.inf * plan), cp.sum_squares(plan - np.nan)):
-        with pytest.raises(InvalidConstraintError, match="constraint 'near' holds a number that is not finite"):
+        with pytest.raises(InvalidConstraintError, match="constraint 'near' contains a number that is not finite"):
             ConstrainedNash(kuhn, {"near": function <= 1.0})
 
 

@@ -67,7 +67,7 @@ def test_explore_then_commit_keeps_to_what_it_found(each: int) -> None:
 def test_bounds_of_explore_then_commit_are_about_its_strategies() -> None:
     # Without later hands exactly what the tries cost; with one mean too few a refusal.
     assert ExploreThenCommit(2, 10).bound([0.5, 0.4], 20) == pytest.approx(1.0)
-    with pytest.raises(InvalidStrategyError, match="1 means, expected one for each of 2"):
+    with pytest.raises(InvalidStrategyError, match="received 1 means, expected 2"):
         ExploreThenCommit(2, 10).bound([0.5], 20)
 
 

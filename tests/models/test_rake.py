@@ -374,7 +374,7 @@ LOCK = 'ip at "all-in": fold 40%'
         ({"rake": 0.05, "rake_cap": float("nan")}, f"rake_cap is nan, {CAP}"),
         (
             {"rake": 0.05, "locks": [LOCK]},
-            "rake is 0.05 beside locks, expected one of the two: constraints are for zero-sum games",
+            "rake is 0.05 with locks, expected one of the two: constraints are for zero-sum games",
         ),
     ],
     ids=str,

@@ -186,10 +186,10 @@ def test_limits_that_cannot_be_met_name_what_excludes_them(town):
     [
         ("cvar(2) <= 1", "the level is '2', expected cvar"),
         ("cvar(0.9) >= 1", "follows a convex measure, expected <="),
-        ("cvar(0.9) + risk <= 1", "a convex measure is given here"),
+        ("cvar(0.9) + risk <= 1", "received a convex measure"),
         ("spread(workload, 3) <= 1", "the norm is '3', expected 1, 2 or inf"),
         ("spread(worklod) <= 1", "did you mean workload"),
-        ("worst(1) <= 1", "is given, expected worst alone"),
+        ("worst(1) <= 1", "is given, expected worst without arguments"),
     ],
 )
 def test_texts_that_cannot_be_read(town, text, message):
@@ -229,12 +229,12 @@ def test_what_is_no_measure_of_one_plan_is_refused():
     bet, call = (frequency(game, player, "b", infosets=[label]) for player, label in ((0, "K_"), (1, "K_b")))
     elsewhere = frequency(load_game("leduc"), 0, "r", first=True)
     for other in (call, elsewhere):
-        with pytest.raises(InvalidConstraintError, match="expected those of one player of one game"):
+        with pytest.raises(InvalidConstraintError, match="expected all to belong to one player and one game"):
             tail([bet, other], 0.5)
-        with pytest.raises(InvalidConstraintError, match="expected those of one player of one game"):
+        with pytest.raises(InvalidConstraintError, match="expected all to belong to one player and one game"):
             spread([bet, other])
     for given in ([], [1, bet]):
-        with pytest.raises(InvalidConstraintError, match="expected functionals, at least one"):
+        with pytest.raises(InvalidConstraintError, match="expected one or more functionals"):
             tail(given, 0.5)
     for chances in (["a"], [0.5], [np.nan]):
         with pytest.raises(InvalidConstraintError, match="expected 1 that sum to 1"):

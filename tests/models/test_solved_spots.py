@@ -252,7 +252,7 @@ def test_what_is_not_such_a_file_is_refused(toy, tmp_path):
         ({"version": 2}, {}, "version 2, expected treeplex solved spot, version 1"),
         ({"spot": 3}, {}, "the spot, the certificate or the behaviour is missing"),
         ({"spot": "pot = 1"}, {}, "board is missing"),
-        ({}, {"behaviour": np.ones(3, dtype=np.float32)}, "its behaviour has 3 numbers, and the spot's tree 12"),
+        ({}, {"behaviour": np.ones(3, dtype=np.float32)}, "its behaviour has 3 numbers, but its tree needs 12"),
         ({}, {"behaviour": np.ones(12)}, "its behaviour is float64"),
         ({}, {"behaviour": np.full(12, np.nan, dtype=np.float32)}, "negative or not finite"),
     ]:
@@ -264,7 +264,7 @@ def test_what_is_not_such_a_file_is_refused(toy, tmp_path):
         SolvedSpot.load(path)
     with pytest.raises(GameFileError, match="no such file"):
         SolvedSpot.load(tmp_path / "none.npz")
-    with pytest.raises(GameFileError, match=r"a solved spot is written as .npz"):
+    with pytest.raises(GameFileError, match=r"a solved spot can only be written as .npz"):
         toy.save(tmp_path / "toy.json")
 
 

@@ -28,12 +28,14 @@ donk = "50%"
 merge = 0.1
 """
 CARD = "is not a card, expected a rank of 23456789TJQKA and a suit of cdhs"
-AMOUNT = "write 60% for a share of the pot, amounts of chips are not sizes"
+AMOUNT = "write 60% for a share of the pot: sizes are not amounts of chips"
+WHICH = "a percentage of hands does not say which; list them"
+SMALLER = "the smaller of the two stacks"
 ITEM = "expected AA, 66+, QQ-22, AKs, AKo, AK, A2s+, A5s-A2s, 98s-65s, AsKh or random"
 KEYS = "expected board, pot, stack, deck, ranges, bets, thresholds, lines, rake or locks"
 CHIPS = "expected a whole number of chips from"
 ENDS = (
-    "the ends of an interval must be two pairs, or share their higher card or their gap, and s or o, as in QQ-22, "
+    "the ends of an interval must be two pairs, or have the same higher card or gap and the same s or o, as in QQ-22, "
     "A5s-A2s and 98s-65s"
 )
 WEIGHT = "; a weight follows its hands, AA:0.5"
@@ -43,14 +45,14 @@ BOARDS = [
     ('"Td9d"', "line 1: board 'Td9d': 2 cards, expected a flop, turn or river: 3 to 5"),
     ('""', "line 1: board '': 0 cards, expected a flop, turn or river: 3 to 5"),
     ('"Td9d6hQc2s3s"', "line 1: board 'Td9d6hQc2s3s': 6 cards, expected a flop, turn or river: 3 to 5"),
-    ('"Td9dTd"', "line 1: board 'Td9dTd' at character 5: Td comes twice"),
+    ('"Td9dTd"', "line 1: board 'Td9dTd' at character 5: Td appears twice"),
     ('"10d9d6h"', f"line 1: board '10d9d6h' at character 1: '10' {CARD}; write Td9d6h"),
     ('"Td9d6"', f"line 1: board 'Td9d6' at character 5: '6' {CARD}"),
     ('"T♦9♦6♥"', f"line 1: board 'T♦9♦6♥' at character 1: 'T♦' {CARD}; write Td9d6h"),
     ('"dT d9 h6"', f"line 1: board 'dT d9 h6' at character 1: 'dT' {CARD}; write Td9d6h"),
     ('"Td 9d 6x"', f"line 1: board 'Td 9d 6x' at character 7: '6x' {CARD}"),
     ('"Td|9d|6h"', f"line 1: board 'Td|9d|6h' at character 3: '|9' {CARD}"),
-    ('["Td", "9d", "6h"]', "line 1: board is ['Td', '9d', '6h'], expected a text such as 'Td9d6h'"),
+    ('["Td", "9d", "6h"]', "line 1: board is ['Td', '9d', '6h'], expected a string such as 'Td9d6h'"),
     ("Td9d6h", "line 1, column 9: not valid TOML: Invalid value; put text in quotes"),
 ]
 #: The same for the range out of position, after ``line 5: ranges.oop: ``.
@@ -78,13 +80,16 @@ RANGES = [
         "AA[/50]",
         "range at character 1, 'AA[/50]': [/50] closes nothing, expected a weight before it, such as [50]AA[/50]",
     ),
-    ("[150]AA[/150]", "range at character 1, '[150]AA[/150]': the weight is [150], expected per cent from 0 to 100"),
-    ("[50]AA:1[/50]", "range at character 1, '[50]AA:1[/50]': the weight is '1' and [50], expected one of them"),
+    (
+        "[150]AA[/150]",
+        "range at character 1, '[150]AA[/150]': the weight is [150], expected a percentage from 0 to 100",
+    ),
+    ("[50]AA:1[/50]", "range at character 1, '[50]AA:1[/50]': the weight is '1' and [50], expected only one"),
     ("[50]AA, [60]KK[/60]", "range at character 9, '[60]KK[/60]': '[50]AA' is still open, expected [/50] before"),
     ("[50]AA]", "range at character 1, '[50]AA]': expected a weight around hands, such as [50]AA, KK[/50]"),
     (
         "15%",
-        f"range at character 1, '15%': {ITEM}; a share of hands does not say which; list them, such as 66+, ATs+, AJo+",
+        f"range at character 1, '15%': {ITEM}; {WHICH}, such as 66+, ATs+, AJo+",
     ),
     ("AA:50%", "range at character 1, 'AA:50%': the weight is '50%', expected a number from 0 to 1; write 0.5"),
     ("AA:50", "range at character 1, 'AA:50': the weight is '50', expected a number from 0 to 1; write 0.5"),
@@ -92,9 +97,9 @@ RANGES = [
     ("AA:", "range at character 1, 'AA:': the weight is '', expected a number from 0 to 1"),
     ("AA:half", "range at character 1, 'AA:half': the weight is 'half', expected a number from 0 to 1"),
     ("AA:0,5", f"range at character 6, '5': {ITEM}; a weight follows its hands and has a point, AA:0.5"),
-    ("AA@1", "range at character 1, 'AA@1': @1 may be a fraction or per cent; write :1 or @1%"),
-    ("AA@0.5", "range at character 1, 'AA@0.5': @0.5 may be a fraction or per cent; write :0.5 or @0.5%"),
-    ("AA@500", "range at character 1, 'AA@500': the weight is @500, expected per cent from 0 to 100"),
+    ("AA@1", "range at character 1, 'AA@1': @1 may be a fraction or a percentage; write :1 or @1%"),
+    ("AA@0.5", "range at character 1, 'AA@0.5': @0.5 may be a fraction or a percentage; write :0.5 or @0.5%"),
+    ("AA@500", "range at character 1, 'AA@500': the weight is @500, expected a percentage from 0 to 100"),
     ("AA(0.5)", f"range at character 1, 'AA(0.5)': {ITEM}{WEIGHT}"),
     ("AA=0.5", f"range at character 1, 'AA=0.5': {ITEM}{WEIGHT}"),
     ("0.5:AA", f"range at character 1, '0.5:AA': {ITEM}; a weight follows its hands and has a point, AA:0.5"),
@@ -111,20 +116,20 @@ RANGES = [
     ("A5s-A2o", f"range at character 1, 'A5s-A2o': {ENDS}"),
     ("KQs-J9s", f"range at character 1, 'KQs-J9s': {ENDS}"),
     ("KQ-TT", f"range at character 1, 'KQ-TT': {ENDS}"),
-    ("QQ+-22", f"range at character 1, 'QQ+-22': + and - together; {ITEM}"),
+    ("QQ+-22", f"range at character 1, 'QQ+-22': + and - cannot be combined; {ITEM}"),
     ("AAs", "range at character 1, 'AAs': a pair is neither suited nor offsuit; write AA"),
     ("Axs", f"range at character 1, 'Axs': {ITEM}; any lower card is 2+, as in A2+, A2s+ and K2o+"),
     ("AKdd", f"range at character 1, 'AKdd': {ITEM}; hands of two suits are listed card by card, AdKd"),
     ("AKQ", f"range at character 1, 'AKQ': {ITEM}; suited hands are AKs, others AKo, and both AK"),
     ("ATC", f"range at character 1, 'ATC': {ITEM}; any two cards are random"),
     ("66++", f"range at character 1, '66++': {ITEM}; a single + follows the hands, 66+"),
-    ("AsAs", "range at character 1, 'AsAs': As comes twice"),
+    ("AsAs", "range at character 1, 'AsAs': As appears twice"),
     ("AA, , KKx", f"range at character 7, 'KKx': {ITEM}"),
 ]
 #: What is replaced in the file, by what, and the line that follows.
 OTHERS = [
     ('oop = "QQ+, AKs"', "oop = 7",
-     "line 5: ranges.oop: the range is 7, expected a text such as 'QQ+, AKs, A5s-A2s:0.5'"),
+     "line 5: ranges.oop: the range is 7, expected a string such as 'QQ+, AKs, A5s-A2s:0.5'"),
     ('oop = "QQ+, AKs"', 'button = "AA"', "line 5: ranges: unknown key 'button'; expected oop or ip"),
     ('oop = "QQ+, AKs"', 'OOP = "AA"', "line 5: ranges: unknown key 'OOP' (did you mean oop?); expected oop or ip"),
     ('oop = "QQ+, AKs"', "", 'line 4: ranges.oop is missing, expected a range, such as "QQ+, AKs, A5s-A2s:0.5"'),
@@ -139,25 +144,25 @@ OTHERS = [
      "line 2, column 8: not valid TOML: Expected newline or end of document after a statement"),
     ("stack = 900", "stack = -5", f"line 3: stack is -5, {CHIPS} 0 to 10,000,000"),
     ("stack = 900", "stack = [900, 800]",
-     f"line 3: stack is [900, 800], {CHIPS} 0 to 10,000,000; the smaller of both stacks is the largest possible loss"),
+     f"line 3: stack is [900, 800], {CHIPS} 0 to 10,000,000; {SMALLER} is the largest possible loss"),
     ("stack = 900", "effective_stack = 900",
      f"line 3: unknown key 'effective_stack' (did you mean stack?); {KEYS}"),
     ('board = "Td9d6hQc2s"\n', "", 'board is missing, expected a flop, turn or river, such as "Td9d6h"'),
     ("board =", "bord =", f"line 1: unknown key 'bord' (did you mean board?); {KEYS}"),
-    ('"60%, a"', "60", "line 8: bets.bet is 60, expected a text, such as '60%, a'"),
+    ('"60%, a"', "60", "line 8: bets.bet is 60, expected a string, such as '60%, a'"),
     ('"60%, a"', '"60"', f"line 8: bets.bet at character 1: '60', expected 60%, e or a; {AMOUNT}"),
     ('"60%, a"', '"a, 0.6"', "line 8: bets.bet at character 4: '0.6', expected 60%, e or a; write 60%"),
     ('"60%, a"', '"2/3"', "line 8: bets.bet at character 1: '2/3', expected 60%, e or a; write 66.67%"),
     ('"60%, a"', '"half pot"', "line 8: bets.bet at character 1: 'half pot', expected 60%, e or a; write 50%"),
     ('"60%, a"', '"2x"',
-     "line 8: bets.bet at character 1: '2x', expected 60%, e or a; a bet is not a multiple of anything"),
+     "line 8: bets.bet at character 1: '2x', expected 60%, e or a; a bet has no earlier bet to multiply"),
     ('"60%, a"', '"0%"', "line 8: bets.bet at character 1: '0%', expected more than 0%"),
     ('"60%, a"', '"-50%"', "line 8: bets.bet at character 1: '-50%', expected 60%, e or a"),
     ('"60%, a"', '"60%; a"',
      "line 8: bets.bet at character 1: '60%; a', expected 60%, e or a; separate sizes by commas"),
     ('"60%, a"', '"jam"', "line 8: bets.bet at character 1: 'jam', expected 60%, e or a; write a"),
     ('"60%, a"', '"none"',
-     "line 8: bets.bet at character 1: 'none', expected 60%, e or a; for no sizes leave the text empty"),
+     "line 8: bets.bet at character 1: 'none', expected 60%, e or a; leave the string empty for no sizes"),
     ('"60%, a"', '"200000%"', "line 8: bets.bet at character 1: '200000%', expected at most 100000%"),
     ('"2.5x"', '"1x"', "line 9: bets.raise at character 1: '1x', expected more than 1x"),
     ('"2.5x"', '"3"', "line 9: bets.raise at character 1: '3', expected 2.5x, 45%, e or a; write 3x"),
@@ -185,7 +190,7 @@ OTHERS = [
     ("[thresholds]\nmerge = 0.1", "[rake]\nrate = 0.05\ncap = -3",
      "line 14: rake.cap is -3, expected a number of chips of at least 0"),
     ("[thresholds]\nmerge = 0.1", "[rake]\nrate = 0.05\n[[locks]]\nseat = \"ip\"\nstrategy = { fold = 1 }",
-     "line 13: rake.rate is 0.05 beside [[locks]], expected one of the two: constraints are for zero-sum games"),
+     "line 13: rake.rate is 0.05 with [[locks]], expected one of the two: constraints are for zero-sum games"),
     ("pot = 200", "pot = 200\nrake = 0.05",
      "line 3: rake is 0.05, expected a table, such as [rake] with rate = 0.05"),
     ("[thresholds]\nmerge = 0.1", "[rake]\nrat = 0.05",
@@ -193,7 +198,7 @@ OTHERS = [
     ("[thresholds]\nmerge = 0.1", '[[locks]]\nseat = "co"\nstrategy = { fold = 1 }',
      "line 12: locks[1]: the seat of a lock is 'co', expected oop or ip"),
     ("[thresholds]\nmerge = 0.1", '[[locks]]\nseat = "ip"',
-     "line 12: locks[1]: a lock has a seat and either strategy or frequency, or text alone"),
+     "line 12: locks[1]: a lock has a seat and either strategy or frequency, or only text"),
     ("[thresholds]\nmerge = 0.1", '[[locks]]\nseat = "ip"\nstrategy = { fold = 2 }',
      "line 12: locks[1]: fold of a lock is 2, expected a probability from 0 to 1"),
     ("[thresholds]\nmerge = 0.1", '[locks]\nseat = "ip"',

@@ -251,14 +251,14 @@ def test_a_line_changes_one_decision_and_leaves_the_others():
     ("lines", "message"),
     [
         ({"": "bet 1.5"}, "lines.: 'bet 1.5', expected bet 120, raise 300 or all-in"),
-        ({"check": 7}, "lines.check is 7, expected a text, such as 'bet 120, all-in'"),
+        ({"check": 7}, "lines.check is 7, expected a string, such as 'bet 120, all-in'"),
         ({"": "bet 901"}, "lines.(at first): 901 is not allowed, expected 1 to 900"),
         ({"bet 120": "raise 200"}, "lines.bet 120: 200 is not allowed, expected 240 to 900"),
         ({"chek": "bet 20"}, "lines.chek: 'chek' at first (did you mean check?); expected check, bet 120 or all-in"),
         ({"bet 120, call": "bet 20"}, "lines.bet 120, call: no player acts there"),
         ({"bet 120, call, check": "bet 20"}, ("lines.bet 120, call, check: 'check' after bet 120, call; there are "
          "no more bets there")),
-        ({"all-in": "raise 900"}, "lines.all-in: nobody raises an all-in, expected an empty text"),
+        ({"all-in": "raise 900"}, "lines.all-in: an all-in cannot be raised, expected an empty string"),
     ],
 )  # fmt: skip
 def test_lines_that_cannot_be_are_refused(lines, message):

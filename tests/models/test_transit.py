@@ -294,7 +294,7 @@ def test_a_cell_is_written_in_one_way():
         ({"base": "home"}, "transit: base: expected a cell of the grid, from r0c0 to r3c7, got 'home'"),
         ({"base": 3}, "transit: base = 3; expected text"),
         ({"starts": "r0c0+"}, "transit: starts: expected a cell of the grid, from r0c0 to r3c7, got ''"),
-        ({"starts": "r0c0+r0c0"}, "transit: starts = 'r0c0.r0c0'; expected no cell twice"),
+        ({"starts": "r0c0+r0c0"}, "transit: starts = 'r0c0.r0c0'; expected distinct cells"),
         ({"starts": "r0c3", "width": 2}, "transit: starts = 'r0c3'; expected no cell of the eastern column"),
         ({"model": "C"}, "transit: model = C; expected one of B, A"),
         ({"form": "tree"}, "transit: form = tree; expected one of flow, histories"),

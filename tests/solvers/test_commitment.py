@@ -160,7 +160,7 @@ def test_what_does_not_fit_is_refused():
         solve(Stackelberg(game, payoff=np.eye(2)))
     with pytest.raises(UnsupportedProblemError, match="leader is 2, expected a whole number from 0 to 1"):
         Stackelberg(game, leader=2)
-    with pytest.raises(UnsupportedProblemError, match="payoff holds a number that is not finite"):
+    with pytest.raises(UnsupportedProblemError, match="payoff contains a number that is not finite"):
         Stackelberg(game, payoff=np.full((13, 13), np.nan))
     with pytest.raises(UnsupportedProblemError, match="may fail"):
         solve(Stackelberg(load_game("transit:width=2")))

@@ -393,17 +393,21 @@ def test_bounds_are_moved_by_name():
         (lambda: X[1] * X[2] <= 1, InvalidConstraintError, "not DCP"),
         (lambda: True, InvalidConstraintError, "True is not a constraint"),
         (lambda: 0.1, InvalidConstraintError, "0.1 is not a constraint"),
-        (lambda: "0/K_:b <= 1", InvalidConstraintError, r"is text, expected a constraint; parse_constraint\(text"),
+        (lambda: "0/K_:b <= 1", InvalidConstraintError, r"is a string, expected a constraint; parse_constraint\(text"),
         (lambda: X[1] + KUHN.plan(1)[2] <= 1, InvalidConstraintError, "both players' plans"),
-        (lambda: cp.Variable(name="mine") <= 1, InvalidConstraintError, "holds the variable mine, expected"),
+        (lambda: cp.Variable(name="mine") <= 1, InvalidConstraintError, "contains the variable mine, expected"),
         (lambda: load_game("kuhn").plan(0)[1] <= 1, InvalidConstraintError, "plan_0 of another game"),
         (lambda: LEDUC.plan(0)[1] <= 1, InvalidConstraintError, "plan_0 of another game"),
         (lambda: cp.SOC(X[1], X[2:4]), InvalidConstraintError, "is a SOC, expected"),
         (lambda: X[1] <= NAN, InvalidConstraintError, "nan, expected a finite number"),
-        (lambda: X[1] <= cp.Parameter(name="b"), InvalidConstraintError, "holds the parameter b, which has no value"),
+        (
+            lambda: X[1] <= cp.Parameter(name="b"),
+            InvalidConstraintError,
+            "contains the parameter b, which has no value",
+        ),
         (lambda: bet("K_", at_most=float("nan")), InvalidConstraintError, "nan, expected a finite number"),
-        (lambda: bet("K_"), InvalidConstraintError, "expected one of the two"),
-        (lambda: bet("K_", at_most=1, at_least=0), InvalidConstraintError, "expected one of the two"),
+        (lambda: bet("K_"), InvalidConstraintError, "expected exactly one of the two"),
+        (lambda: bet("K_", at_most=1, at_least=0), InvalidConstraintError, "expected exactly one of the two"),
         (lambda: bet("A_", at_most=1), InvalidStrategyError, "no infoset 'A_'"),
         (lambda: behaviour_bound(KUHN, 2, "K_", "b", at_most=1), InvalidStrategyError, "player"),
         (lambda: behaviour_bound(LEDUC, 0, "K_", "r", at_most=1), InvalidStrategyError, "no infoset"),
@@ -412,10 +416,14 @@ def test_bounds_are_moved_by_name():
             InvalidConstraintError,
             "for a game other than kuhn",
         ),
-        (lambda: LinearConstraint(0, {99: 1}, 1, "far"), InvalidConstraintError, "sequence 99, expected one from 0"),
+        (
+            lambda: LinearConstraint(0, {99: 1}, 1, "far"),
+            InvalidConstraintError,
+            "sequence 99, expected a sequence from 0",
+        ),
         (lambda: LinearConstraint(0, {-1: 1}, 1, "neg"), InvalidConstraintError, "-1 is not a sequence"),
         (lambda: LinearConstraint(5, {1: 1}, 1, "who"), InvalidConstraintError, "player 5, expected 0 to 1"),
-        (lambda: LinearConstraint(0, {1: 1}, 1, " "), InvalidConstraintError, "not a name"),
+        (lambda: LinearConstraint(0, {1: 1}, 1, " "), InvalidConstraintError, "not a valid constraint name"),
     ],
 )
 def test_what_is_no_constraint_is_refused_in_one_line(make, error, text):
@@ -429,7 +437,7 @@ def test_problems_that_cannot_be_posed_are_refused():
         ConstrainedNash(KUHN, [bet("K_", at_most=1, name="a"), bet("J_", at_most=1, name="a")])
     with pytest.raises(InvalidConstraintError, match="expected a list of constraints"):
         ConstrainedNash(KUHN, 3)
-    with pytest.raises(InvalidConstraintError, match="is text, expected a constraint"):
+    with pytest.raises(InvalidConstraintError, match="is a string, expected a constraint"):
         ConstrainedNash(KUHN, "0/K_:b <= 1")
     with pytest.raises(InvalidGameError, match="penalty is -1, expected a number of at least 0"):
         ConstrainedNash(KUHN, [], penalty=-1)

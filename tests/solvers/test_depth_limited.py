@@ -736,7 +736,7 @@ def test_bad_questions_are_refused_in_one_line():
         ([1, True], "level is True, expected one from 0 to 2"),
         ("1+4", "level is 4, expected one from 0 to 2, several as 2"),
         ("chanc", "level is 'chanc', expected one from 0 to 2, several as 2"),
-        ("chance", "level is chance, and the game has no public chance event"),
+        ("chance", "level is chance, but the game has no public chance event"),
         ([], r"level is \[\], expected at least one level"),
         (lambda public: [9], "public state is 9, expected one from 0 to 3"),
     ]:
@@ -744,7 +744,7 @@ def test_bad_questions_are_refused_in_one_line():
             solve(CDRNR(KUHN, model, p=0.5, level=level))
     with pytest.raises(InvalidGameError, match="lookahead is 1 and level is 1, expected one of the two"):
         CDBR(KUHN, model, lookahead=1, level=1)
-    with pytest.raises(UnsupportedProblemError, match="expected subgames none of which lies in another"):
+    with pytest.raises(UnsupportedProblemError, match="expected subgames that do not contain each other"):
         solve(SES(KUHN, model, p=0.5, level=[1, 2]))
     with pytest.raises(UnsupportedProblemError, match="level is 3, expected one from 0 to 2"):
         solve(SES(KUHN, model, p=0.5, level=3))

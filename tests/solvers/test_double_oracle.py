@@ -212,7 +212,7 @@ def test_starts_of_other_games_are_refused(solved):
 
 
 def test_what_has_no_routes_is_refused():
-    with pytest.raises(UnsupportedProblemError, match="caught-once needs a PatrolGame, and kuhn is none"):
+    with pytest.raises(UnsupportedProblemError, match="caught-once needs a PatrolGame, but kuhn is not one"):
         CaughtOnce(load_game("kuhn"))
     for changes, message in (
         ({"failure": 0.1}, r"failure is 0\.1, expected 0"),

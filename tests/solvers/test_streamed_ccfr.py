@@ -236,7 +236,7 @@ def test_a_run_goes_on_from_a_file_and_a_checkpoint(method, tmp_path):
     [
         ("0/J_:b", "column 7: received the end, expected \\+, <=, >= or =="),
         ("2/J_:b <= 1", "received the seat '2', expected 0 to 1"),
-        ("0/J_:b + 1/Q_p:b <= 1", "a term of player 1 beside one of player 0, expected one player's"),
+        ("0/J_:b + 1/Q_p:b <= 1", "terms of players 1 and 0 are added, expected terms of one player"),
         ("0/J_:b + 0/Q_:b <= 1", "added to terms other than probabilities at the same infoset"),
         ("plan(0/J_:b) + 0/Q_:b <= 1", "added to terms other than probabilities at the same infoset"),
         ("risk <= 0.1", "functionals need the whole game"),

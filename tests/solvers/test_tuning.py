@@ -43,7 +43,7 @@ def test_duplicate_deals_are_fair_and_agree_with_expectations() -> None:
 
 
 def test_games_that_deal_by_what_players_do_are_refused() -> None:
-    with pytest.raises(UnsupportedProblemError, match="no rules of two players"):
+    with pytest.raises(UnsupportedProblemError, match="not a two-player game with rules"):
         DuplicateDeals(load_game("kuhn:players=3"))
     with pytest.raises(UnsupportedProblemError, match="does not describe its betting"):
         Seats(load_game("goofspiel:cards=3"))

@@ -39,7 +39,7 @@ class Size:
         such_as = "2.5x, 45%, e or a" if raising else "60%, e or a"
         if not isinstance(text, str):
             raise InvalidGameError(
-                f"{what} is {shown(text, 60)}, expected a text, such as '{such_as.partition(',')[0]}, a'"
+                f"{what} is {shown(text, 60)}, expected a string, such as '{such_as.partition(',')[0]}, a'"
             )
         sizes = []
         for item in ITEMS.finditer(text):
@@ -61,20 +61,20 @@ class Size:
 
 
 def _meant(folded: str, written: str, raising: bool) -> str:
-    """Return a suggestion for a text that is not a valid size."""
+    """Return a suggestion for a string that is not a valid size."""
     if re.fullmatch(r"\d+(\.\d+)?x", folded):
-        return "; a bet is not a multiple of anything"
+        return "; a bet has no earlier bet to multiply"
     if raising and (found := re.fullmatch(r"x?(\d(?:\.\d{1,3})?)x?", folded)):
         return f"; write {found[1]}x"
     if re.fullmatch(r"\d{1,9}c?", folded):
-        return f"; write {folded.strip('c')}% for a share of the pot, amounts of chips are not sizes"
+        return f"; write {folded.strip('c')}% for a share of the pot: sizes are not amounts of chips"
     if found := re.fullmatch(r"(\d{0,3}(?:\.\d{1,6})?)(?:/(\d{1,3}))?(?:p|pot)?", folded):
         return f"; write {100 * float(found[1] or 1) / (float(found[2] or 1) or 1):.4g}%"
     words = {"half": "50%", "halfpot": "50%", "jam": "a", "shove": "a", "max": "a", "geo": "e", "geometric": "e"}
     if folded in words:
         return f"; write {words[folded]}"
     if folded in ("none", "no", "-"):
-        return "; for no sizes leave the text empty"
+        return "; leave the string empty for no sizes"
     return "; separate sizes by commas" if re.search(r"[;/|&]|%.*%|[%xe]\s+\S", written) else ""
 
 
@@ -100,7 +100,7 @@ def _steps(line: str) -> tuple[str, ...]:
 def _amounts(line: str, text: str) -> tuple[int, ...]:
     """Return the amounts of ``"bet 120, all-in"``."""
     if not isinstance(text, str):
-        raise InvalidGameError(f"lines.{line} is {shown(text, 60)}, expected a text, such as 'bet 120, all-in'")
+        raise InvalidGameError(f"lines.{line} is {shown(text, 60)}, expected a string, such as 'bet 120, all-in'")
     found = []
     for item in _steps(text):
         amount = _AMOUNT.fullmatch(item)
@@ -310,7 +310,7 @@ class Betting:
         least = min(theirs + max(state.last, 1), most)
         for amount in self._lines[steps]:
             if theirs == most:
-                raise InvalidGameError(f"{where}: nobody raises an all-in, expected an empty text")
+                raise InvalidGameError(f"{where}: an all-in cannot be raised, expected an empty string")
             if amount != ALL_IN and not least <= amount <= most:
                 raise InvalidGameError(f"{where}: {amount} is not allowed, expected {least} to {most}")
 
@@ -377,7 +377,7 @@ class Betting:
 
 
 def rounded(number: float) -> int:
-    """Return a number of chips, halves away from zero."""
+    """Round to a whole number of chips, halves away from zero."""
     return int(number + 0.5)
 
 
@@ -486,7 +486,7 @@ def moves(state: Decision, betting: Betting, pot: int, stack: int) -> Iterator[t
 
 
 def unrolled(begun: S, moves: Callable[[S], Iterable[tuple[str, S]]]) -> tuple[list[S], list[int], list[str]]:
-    """Return all states that follow from one, level by level, with the index of each one's parent and its action."""
+    """Return all states that follow from a state, level by level, with the index of their parent and their action."""
     states, parents, actions = [begun], [-1], [""]
     for node, state in enumerate(states):  # the list grows
         for action, after in moves(state):

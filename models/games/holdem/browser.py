@@ -102,7 +102,7 @@ def spot_page(
 
 
 def title_of(solved: SolvedSpot) -> str:
-    """Return the board, the pot and the stacks in a line."""
+    """Return the board, the pot and the stacks as one line."""
     spot = solved.spot
     return f"{spot.board}, pot {spot.pot:,}, stack {spot.stack:,}"
 

@@ -15,7 +15,7 @@ from ....seqform.errors import InvalidGameError, shown
 from ....seqform.number_texts import read_float
 
 RANKS, SUITS = "23456789TJQKA", "cdhs"
-#: The text between commas, without surrounding blanks.
+#: The characters between commas, without surrounding spaces.
 ITEMS = re.compile(r"[^,\s](?:[^,]*[^,\s])?")
 #: The cards in the order of their numbers: rank by rank, suits c, d, h, s.
 CARDS = tuple(rank + suit for rank in RANKS for suit in SUITS)
@@ -38,15 +38,15 @@ def hand_numbers(cards: Indices) -> Indices:
 
 
 def read_cards(text: str, what: str = "cards") -> list[int]:
-    """Return the numbers of cards written in sequence, such as ``"Td9d6h"``; blanks and commas may separate them.
+    """Return the numbers of cards written in sequence, such as ``"Td9d6h"``; spaces and commas may separate them.
 
     Raises
     ------
     InvalidGameError
-        If a text is not a card, or a card appears twice.
+        If a string is not a card, or a card appears twice.
     """
     if not isinstance(text, str):
-        raise InvalidGameError(f"{what} is {shown(text, 60)}, expected a text such as 'Td9d6h'")
+        raise InvalidGameError(f"{what} is {shown(text, 60)}, expected a string such as 'Td9d6h'")
     letters = [(place, one) for place, one in enumerate(text, 1) if not one.isspace() and one != ","]
     found: list[int] = []
     for first in range(0, len(letters), 2):
@@ -59,7 +59,7 @@ def read_cards(text: str, what: str = "cards") -> list[int]:
                 f"{_meant(''.join(one for _, one in letters))}"
             )
         if _NUMBERS[card] in found:
-            raise InvalidGameError(f"{where}: {card} comes twice")
+            raise InvalidGameError(f"{where}: {card} appears twice")
         found.append(_NUMBERS[card])
     return found
 
@@ -69,7 +69,7 @@ _SPELLINGS = {"T": "10", "c": "[♣♧]", "d": "[♦♢]", "h": "[♥♡❤]", "
 
 
 def _in_our_letters(text: str) -> str:
-    """Return a text in the notation of ranks, suits and dashes used here."""
+    """Return a string in the notation of ranks, suits and dashes used here."""
     for ours, theirs in _SPELLINGS.items():
         text = re.sub(theirs, ours, text)
     return text
@@ -84,7 +84,7 @@ def _meant(letters: str) -> str:
 
 
 def read_board(text: str, deck: str = "full") -> list[int]:
-    """Return the cards of a board of three to five cards of a deck, ``full`` or ``short``.
+    """Parse a board of three to five cards of a deck, ``full`` or ``short``.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def read_board(text: str, deck: str = "full") -> list[int]:
 
 
 class RangeWarning(UserWarning):
-    """Warns that items of a range give a hand different weights.
+    """A warning that items of a range give a hand different weights.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class RangeWarning(UserWarning):
     ...     warnings.simplefilter("always")
     ...     _ = Range.parse("QQ+:0.5, KsKh")
     >>> print(caught[0].message)
-    range at character 10, 'KsKh': KsKh has the weight 0.5 by an item before, and 1 by this one, which counts
+    range at character 10, 'KsKh': KsKh has the weight 0.5 from an earlier item and 1 from this one, which applies
     """
 
 
@@ -136,7 +136,7 @@ class Range:
     def __init__(self, weights: Floats) -> None:
         self.weights: Floats = frozen(np.array(weights, dtype=np.float64))
         if self.weights.shape != (len(HANDS),) or not ((self.weights >= 0.0) & (self.weights <= 1.0)).all():
-            raise InvalidGameError(f"a range has {len(HANDS):,} weights from 0 to 1")
+            raise InvalidGameError(f"a range needs {len(HANDS):,} weights from 0 to 1")
 
     @property
     def combinations(self) -> float:
@@ -145,7 +145,7 @@ class Range:
 
     @classmethod
     def parse(cls, text: "str | Range | Mapping[str, float]") -> "Range":
-        """Read a range.
+        """Parse a range.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class Range:
         if isinstance(text, Mapping):
             text = ",".join(f"{item}:{weight}" for item, weight in text.items())
         if not isinstance(text, str):
-            raise InvalidGameError(f"the range is {shown(text, 60)}, expected a text such as 'QQ+, AKs, A5s-A2s:0.5'")
+            raise InvalidGameError(f"the range is {shown(text, 60)}, expected a string such as 'QQ+, AKs, A5s-A2s:0.5'")
         weights = np.zeros(len(HANDS))
         for item in range_items(text):
             weights[list(item.hands)] = item.weight
@@ -257,7 +257,7 @@ def range_items(text: str) -> Iterator[RangeItem]:
         name, mark, weight = _WEIGHTED.fullmatch(name.strip()).groups()  # type: ignore[union-attr]
         hands, value = tuple(_hands(name.strip(), where)), 1.0
         if mark and enclosing:
-            raise InvalidGameError(f"{where}: the weight is {shown(weight)} and [{enclosing}], expected one of them")
+            raise InvalidGameError(f"{where}: the weight is {shown(weight)} and [{enclosing}], expected only one")
         if enclosing or mark:
             value = _percent(enclosing, where, f"[{enclosing}]") if enclosing else _weight(weight, where, mark)
         if given is not None:
@@ -285,7 +285,7 @@ _WEIGHTED = re.compile(r"([^:@]*)(?:([:@])(.*))?", re.DOTALL)
 def _percent(text: str, where: str, written: str) -> float:
     """Parse a weight in per cent."""
     if not re.fullmatch(r"\d{1,3}(?:\.\d{1,12})?\s*%?", text) or Decimal(text.rstrip("% ")) > 100:
-        raise InvalidGameError(f"{where}: the weight is {written}, expected per cent from 0 to 100")
+        raise InvalidGameError(f"{where}: the weight is {written}, expected a percentage from 0 to 100")
     return float(Decimal(text.rstrip("% ")) / 100)
 
 
@@ -295,7 +295,7 @@ def _weight(text: str, where: str, mark: str = ":") -> float:
     if mark == "@":
         if re.fullmatch(r"0*(?:1|0?\.\d+|1\.0+)", text):
             raise InvalidGameError(
-                f"{where}: @{text} may be a fraction or per cent; write :{float(text):g} or @{text}%"
+                f"{where}: @{text} may be a fraction or a percentage; write :{float(text):g} or @{text}%"
             )
         return _percent(text, where, f"@{text}")
     try:
@@ -321,7 +321,7 @@ def _hands(text: str, where: str) -> Iterator[int]:
     if re.fullmatch(r"([2-9TJQKA][cdhs]){2}", text, re.IGNORECASE):
         first, second = (_NUMBERS[card[0].upper() + card[1].lower()] for card in (text[:2], text[2:]))
         if first == second:
-            raise InvalidGameError(f"{where}: {CARDS[first]} comes twice")
+            raise InvalidGameError(f"{where}: {CARDS[first]} appears twice")
         yield _HAND_NUMBERS[max(first, second), min(first, second)]
         return
     start, dash, end = text.partition("-")
@@ -329,13 +329,13 @@ def _hands(text: str, where: str) -> Iterator[int]:
     high, low, kind = _item(start.removesuffix("+"), where, text)
     if dash:
         if plus:
-            raise InvalidGameError(f"{where}: + and - together; {_EXPECTED}")
+            raise InvalidGameError(f"{where}: + and - cannot be combined; {_EXPECTED}")
         other_high, other_low, other_kind = _item(end, where, text)
         fall = high - other_high
         if kind != other_kind or (high == low) != (other_high == other_low) or (fall and fall != low - other_low):
             raise InvalidGameError(
-                f"{where}: the ends of an interval must be two pairs, or share their higher card or their gap, and s "
-                "or o, as in QQ-22, A5s-A2s and 98s-65s"
+                f"{where}: the ends of an interval must be two pairs, or have the same higher card or gap and the "
+                "same s or o, as in QQ-22, A5s-A2s and 98s-65s"
             )
         steps = range(abs(low - other_low) + 1)
         bottom = min(high, other_high), min(low, other_low)
@@ -355,7 +355,7 @@ def _hands(text: str, where: str) -> Iterator[int]:
 
 
 def _item(text: str, where: str, whole: str) -> tuple[int, int, str]:
-    """Return the higher and the lower rank of a group of hands, and ``s``, ``o`` or an empty text."""
+    """Return the higher and the lower rank of a group of hands, and ``s``, ``o`` or an empty string."""
     found = _ITEM.match(text.strip())
     if found is None:
         raise InvalidGameError(f"{where}: {_EXPECTED}{_other_spelling(whole)}")
@@ -368,7 +368,7 @@ def _item(text: str, where: str, whole: str) -> tuple[int, int, str]:
 
 #: Items in other notations, and their form here.
 _OTHERS = [
-    (r"\d+(\.\d+)?%", "a share of hands does not say which; list them, such as 66+, ATs+, AJo+"),
+    (r"\d+(\.\d+)?%", "a percentage of hands does not say which; list them, such as 66+, ATs+, AJo+"),
     (r"\d+(\.\d+)?%?[x*]?[2-9TJQKA]{2}[so]?\+?|.+[@*=(]\s*\d*\.?\d+%?\)?", "a weight follows its hands, AA:0.5"),
     (r"[2-9TJQKA][X*?]([so]?)\+?", "any lower card is 2+, as in A2+, A2s+ and K2o+"),
     (r"[2-9TJQKA]{2}([cdhs]{2})", "hands of two suits are listed card by card, AdKd"),
@@ -385,7 +385,7 @@ _OTHERS = [
 
 
 def _other_spelling(text: str) -> str:
-    """Return the form here of an item in another program's notation."""
+    """Return this library's form of an item in another program's notation."""
     text = text[:60]
     plain = _in_our_letters(text)
     with contextlib.suppress(InvalidGameError):

@@ -15,7 +15,7 @@ BOARDS = comb(48, 5)
 
 @cache
 def outcomes() -> Indices:
-    """Return how often each class beats each other one, and how often they split, shape (2, 169, 169).
+    """Return how often each class beats each other class, and how often they split, shape (2, 169, 169).
 
     The counts are over pairs of hands without a common card, one of each class, and the 1,712,304 boards that can be
     dealt to each pair. ``examples/preflop_equities.py`` computes them with :func:`~.showdown.strengths`.
@@ -49,7 +49,7 @@ def pairs() -> Indices:
 
 @cache
 def equities() -> Floats:
-    """Return the share of the pot that each class wins against each other one without betting, shape (169, 169).
+    """Return the share of the pot that each class wins against each other class without betting, shape (169, 169).
 
     Examples
     --------

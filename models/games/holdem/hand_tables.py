@@ -95,7 +95,7 @@ class SpotTable(Displayed):
         write_bytes(path, text.encode())
 
     def _html_blocks(self) -> Iterator[Content]:
-        yield from sheet_blocks(Sheet([], [self.table]), "to_frame() holds them")
+        yield from sheet_blocks(Sheet([], [self.table]), "to_frame() returns them")
 
 
 def weighted_mean(numbers: Sequence[float | None] | Floats, weights: Floats) -> float | None:
@@ -107,5 +107,5 @@ def weighted_mean(numbers: Sequence[float | None] | Floats, weights: Floats) -> 
 
 
 def told(number: float | None) -> str:
-    """Return chips or a share as text."""
+    """Format chips or a share of the pot as a string."""
     return NOT_DEFINED if number is None else chips(number)

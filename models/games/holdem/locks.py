@@ -60,8 +60,8 @@ class Lock:
     ----------
     seat : {"oop", "ip"}
     strategy : mapping, or Strategy, Profile or a file of one
-        Probabilities from 0 to 1 by action; text such as ``"<= 0.3"`` or ``"40%"`` is accepted too. Omitted actions are
-        free, within the probability that the named ones leave. ``bet`` or ``raise`` stands for all sizes together.
+        Probabilities from 0 to 1 by action; strings such as ``"<= 0.3"`` or ``"40%"`` are accepted too. Omitted actions
+        are free, within the probability that the named ones leave. ``bet`` or ``raise`` stands for all sizes together.
         Probabilities are by hand if the keys are hands or ranges: ``{"AKs": {"call": 1}, "77": {"fold": 0.5}}``. A
         strategy of the spot's game locks its behaviour there.
     at : str
@@ -136,13 +136,13 @@ class Lock:
         Raises
         ------
         InvalidConstraintError
-            The message gives the position of the error in the text.
+            The message gives the position of the error in the string.
         """
         return _Reader(text).lock()
 
     @classmethod
     def parse(cls, given: "Lock | str | Mapping[str, Any]") -> "Lock":
-        """Return a lock from its text, or from a table ``[[locks]]`` of a spot file.
+        """Return a lock from a string, or from a table ``[[locks]]`` of a spot file.
 
         A table has ``seat``, ``at``, ``hands`` and ``strategy``, or ``frequency`` instead of ``strategy`` for averages;
         or only ``text``.
@@ -152,7 +152,7 @@ class Lock:
         if isinstance(given, str):
             return cls.read(given)
         if not isinstance(given, Mapping):
-            raise InvalidConstraintError(f"a lock is {shown(given, 60)}, expected text such as '{_EXAMPLE}'")
+            raise InvalidConstraintError(f"a lock is {shown(given, 60)}, expected a string such as '{_EXAMPLE}'")
         if "text" in given and len(given) == 1:
             return cls.read(given["text"])
         known = ("seat", "at", "hands", "strategy", "frequency", "text")
@@ -163,7 +163,7 @@ class Lock:
                 )
         said = [key for key in ("strategy", "frequency") if key in given]
         if len(said) != 1 or "text" in given:
-            raise InvalidConstraintError("a lock has a seat and either strategy or frequency, or text alone")
+            raise InvalidConstraintError("a lock has a seat and either strategy or frequency, or only text")
         return cls(
             given.get("seat", ""), given[said[0]], given.get("at", ""), given.get("hands", "all"), said[0] == "strategy"
         )
@@ -277,7 +277,7 @@ class Lock:
             other = int(form.players[nodes[0]])
             who = f"{SEATS[other]} decides there" if other >= 0 else "nobody decides there"
             after = [str(form.actions[child]) for child in form.children[nodes[0]].tolist()]
-            self._refuse(who + (f"; what follows is {one_of(after)}" if after else "; the hand ends there"))
+            self._refuse(who + (f"; the line may continue with {one_of(after)}" if after else "; the hand ends there"))
         return nodes
 
     def _has_actions(self, form: Any, node: int) -> bool:
@@ -402,8 +402,7 @@ def line_functionals(
 
     Lines have the names of nodes, ``"check, bet 120, fold"``, or end with ``bet`` or ``raise`` for all sizes together.
     ``sizes`` are both players' numbers of sequences, and ``dealt`` gives the probabilities of a player's hands at a
-    node. ``sizes`` are both players' numbers of sequences, and ``dealt`` says how likely a player's hands at a node
-    are.
+    node.
     """
     found = {}
     for node in np.flatnonzero((form.players >= 0) & (form.boards == form.boards[0])).tolist():
@@ -414,7 +413,7 @@ def line_functionals(
             for place in _matching(name, names):
                 np.add.at(vector, form.sequences(player, int(form.children[node][place])), dealt(player, node))
             line = ", ".join([*map(str, form.path(node)), name])
-            said = f"how often {seats[player]} takes the line {line}, if {seats[1 - player]} goes along"
+            said = f"how often {seats[player]} takes the line {line}, if {seats[1 - player]} follows it"
             found[line] = Functional(player, vector, said)
     return found
 
@@ -452,7 +451,7 @@ def _refuse_together(rows: Sequence[_Row], whom: str) -> None:
 
 def _can_be_met(spot: Situation, node: int, rows: Sequence[_Row], hands: Indices) -> bool:
     """Return whether hands at a node can meet the bounds there, for any reach."""
-    from scipy.optimize import LinearConstraint as LinearRows  # importing these takes long
+    from scipy.optimize import LinearConstraint as LinearRows  # these imports take long
     from scipy.optimize import milp
 
     width = len(spot.public_form.children[node])
@@ -480,7 +479,8 @@ def _matching(action: str, names: Sequence[str]) -> tuple[int, ...]:
     """Return the indices of the actions that a name means: itself, or all bets or raises."""
     found = tuple(place for place, name in enumerate(names) if name.casefold() == action.casefold())
     kinds = [name.partition(" ")[0] for name in names]
-    # The big blind's bet is a raise when there is nothing to call; if all-in is its only bet, nothing else tells that.
+    # The big blind's bet is a raise when there is nothing to call; if all-in is its only bet, no other action shows
+    # this.
     usual = "raise" if "raise" in kinds or ("fold" in kinds and "bet" not in kinds) else "bet"
     if found or action.casefold() != usual:
         return found
@@ -500,7 +500,7 @@ def _bound(action: str, value: Any) -> Bound:
         found = _ITEM.fullmatch(f"{action} {value.strip()}") if value.strip() else None
         if found is None or found["action"] != action:
             raise InvalidConstraintError(
-                f"{action} of a lock is {shown(value, 60)}, expected such as 0.25, '40%' or '<= 0.3'"
+                f"{action} of a lock is {shown(value, 60)}, expected a value such as 0.25, '40%' or '<= 0.3'"
             )
         return _read_item(found)
     if not is_number(value) or not 0 <= value <= 1:
@@ -524,7 +524,7 @@ def _read_item(found: "re.Match[str]") -> Bound:
 
 
 class _Reader(Tokens):
-    """Parses one lock from text."""
+    """A parser of one lock from a string."""
 
     example = _EXAMPLE
 
@@ -561,7 +561,7 @@ class _Reader(Tokens):
             found = _ITEM.fullmatch(written)
             if found is None:
                 raise self.error(
-                    place, f"received {shown(written, 60)}, expected an action and how often, such as fold 40%"
+                    place, f"received {shown(written, 60)}, expected an action and its frequency, such as fold 40%"
                 )
             try:
                 bound = _read_item(found)

@@ -155,7 +155,7 @@ class StoredNumbers(NodeNumbers):
         self._kept = np.array(self._array("kept", np.int64))
         if len(self._children) < 2 or self._blocks[-1] != len(self._behaviour):
             ends = int(self._blocks[-1]) if len(self._blocks) else 0
-            raise self._damaged(f"its behaviour has {len(self._behaviour):,} numbers, and the spot's tree {ends:,}")
+            raise self._damaged(f"its behaviour has {len(self._behaviour):,} numbers, but its tree needs {ends:,}")
         self._values, self._equities = (
             [self._array(f"{name} {seat}", np.float64, len(self._kept), len(spot.hands[seat])) for seat in (0, 1)]
             for name in ("values", "equities")
@@ -177,7 +177,7 @@ class StoredNumbers(NodeNumbers):
         """Return an array after checking its type and its shape, or one dimension if no shape is given."""
         found = self._arrays.get(name)
         if found is None or found.dtype != dtype or (found.shape != shape if shape else found.ndim != 1):
-            raise self._damaged(f"its {name} are missing, or not as many as its tree needs")
+            raise self._damaged(f"its {name} are missing, or their number does not fit its tree")
         return found
 
     def _after(self, node: int) -> range:
@@ -246,7 +246,7 @@ class StoredNumbers(NodeNumbers):
     def _read(self, stored: npt.NDArray[Any], row: int, most: float) -> Floats:
         found: Floats = np.array(stored[row])
         if (np.abs(found) > most).any():
-            raise self._damaged(f"values of its nodes are over {most:g}")
+            raise self._damaged(f"values of its nodes exceed {most:g}")
         return found
 
     def _sweep(self, place: Place, node: int) -> None:
@@ -271,7 +271,7 @@ class StoredNumbers(NodeNumbers):
         while level:
             count += len(level)
             if count > _MOST_SWEPT:
-                raise self._damaged(f"the values of its node {node} are missing")
+                raise self._damaged(f"the values of node {node} are missing")
             yield from level
             level = [child for one in level for child in self._after(one)[: _MOST_SWEPT + 1]]
 
@@ -365,7 +365,7 @@ def behaviour_blocks(form: PublicForm, stored: Any) -> dict[int, Any]:
     sizes = _sizes(form)
     ends = np.concatenate([[0], np.cumsum(sizes)]).tolist()
     if len(stored) != ends[-1]:
-        raise ValueError(f"its behaviour has {len(stored):,} numbers, and the spot's tree {ends[-1]:,}")
+        raise ValueError(f"its behaviour has {len(stored):,} numbers, but its tree needs {ends[-1]:,}")
     return {
         node: stored[ends[node] : ends[node + 1]].reshape(-1, len(form.states[form.players[node]]))
         for node in form.decisions.tolist()

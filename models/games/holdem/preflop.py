@@ -108,16 +108,16 @@ class Preflop:
     name: ClassVar[str] = "preflop"
     num_players: ClassVar[int] = 2
 
-    stack: Annotated[int, About("what each player has, in big blinds", minimum=2, maximum=1000)] = 100
+    stack: Annotated[int, About("stack of each player, in big blinds", minimum=2, maximum=1000)] = 100
     continuations: Annotated[int, About("continuations at the flop; 0 plays the model out", minimum=0, maximum=4)] = 4
-    chooser: Annotated[Literal["bb", "sb"], About("who chooses a continuation")] = "bb"
-    raises: Annotated[int, About("raises before all-in", minimum=1, maximum=10)] = 3
-    streets: Annotated[int, About("rounds of bets after the flop", minimum=1, maximum=3)] = 1
+    chooser: Annotated[Literal["bb", "sb"], About("player who chooses a continuation")] = "bb"
+    raises: Annotated[int, About("largest number of raises before all-in", minimum=1, maximum=10)] = 3
+    streets: Annotated[int, About("betting rounds after the flop", minimum=1, maximum=3)] = 1
 
     def __post_init__(self) -> None:
         check_parameters(self)
         if self.continuations == 0 and self.chooser != "bb":
-            raise InvalidGameError("preflop: chooser = sb with continuations = 0; expected none, for nobody chooses")
+            raise InvalidGameError("preflop: chooser = sb with continuations = 0; expected continuations = 1 or more")
 
     @property
     def begun(self) -> "Betting":
@@ -169,7 +169,7 @@ class Preflop:
         return Betting((level, level), 1, street)
 
     def is_over(self, state: "Betting") -> bool:
-        """Whether somebody has folded, or hands are shown."""
+        """Return whether somebody has folded, or hands are shown."""
         return state.folded >= 0 or state.street > self.streets
 
 
@@ -196,7 +196,7 @@ def _lines(rules: Preflop, game: "Game") -> "Mapping[str, Functional]":
 
 
 class PreflopFamily(Family):
-    """Preflop games, made in public form."""
+    """The family of preflop games, built in public form."""
 
     def parts(self, rules: Preflop) -> dict[str, Any]:
         """Return the public form, which is built on first use."""
@@ -206,7 +206,7 @@ class PreflopFamily(Family):
             "functionals": partial(_lines, rules),
             "learned_to": 0.004,  # Ju et al.: "exploitability below 4 mBB/h"
             "exact_up_to": 0,
-            "without_histories": "it has 169 classes of hands and a public tree, and no list of histories",
+            "without_histories": "it has 169 classes of hands and a public tree, but no list of histories",
         }
 
 

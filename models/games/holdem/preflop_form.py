@@ -43,7 +43,7 @@ def _together() -> Floats:
 
 @cache
 def _shown() -> Floats:
-    """Return the probability that each class is dealt and beats each other one, minus that it loses."""
+    """Return the probability that each pair of classes is dealt and the first one wins, minus that it loses."""
     wins, _ = outcomes()
     return frozen((wins - wins.T) / (BOARDS * pairs().sum()))
 

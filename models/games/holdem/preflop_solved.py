@@ -48,7 +48,7 @@ class SolvedPreflop:
         if isinstance(profile, Profile):
             check_same_game(profile[0], rules.game)
         elif profile.form.fingerprint != self.form.fingerprint:
-            raise InvalidStrategyError(f"the profile is of another game, expected one of {rules.game.spec}")
+            raise InvalidStrategyError(f"the profile is for another game, expected a profile of {rules.game.spec}")
         self.profile = PublicProfile.of(self.form, profile)
 
     def __repr__(self) -> str:
@@ -135,7 +135,7 @@ class PreflopNode(ChartedNode):
 
     @property
     def ranges(self) -> tuple[Range, ...]:
-        """The same as ranges over the 1,326 hands."""
+        """The shares of :attr:`reaches`, as ranges over the 1,326 hands."""
         return tuple(Range(np.clip(reach, 0.0, 1.0)[CLASS_OF_HAND]) for reach in self.reaches)
 
     @cached_property

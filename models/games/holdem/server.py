@@ -21,7 +21,7 @@ from .solved import SolvedSpot, SpotNode
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-#: The page's names of places without a decision: a card is dealt, the hand is over, or all players are all-in before.
+#: The page's names for places without a decision: a card is dealt, the hand is over, or all players are already all-in.
 _DEALT, _OVER, _ALL_IN = -1, -2, -3
 #: Every response is for this page only and is never cached.
 _HEADERS = {
@@ -87,7 +87,7 @@ def application(solved: SolvedSpot, file: str, token: str, hosts: Collection[str
 
 
 class _Guard:
-    """Rejects requests without the token or with another host name, and adds headers to all responses."""
+    """A guard that rejects requests without the token or with another host name, and adds headers to all responses."""
 
     def __init__(self, app: Any, token: str, hosts: Collection[str]) -> None:
         self.app, self.token, self.hosts = app, token.encode(), hosts

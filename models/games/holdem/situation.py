@@ -40,18 +40,18 @@ class SpotSize:
     Attributes
     ----------
     nodes : int
-        Decision nodes of the public tree.
+        Number of decision nodes of the public tree.
     leaves : int
-        Its leaves.
+        Number of its leaves.
     others : int
-        Its nodes at which a card is dealt.
+        Number of its nodes at which a card is dealt.
     numbers : int
         Actions times hands of the player who moves, over all decision nodes. A hand that shares a card with the board
         does not count.
     kept : int
-        Those that a solver keeps: of boards that differ by an exchange of suits, it keeps one.
+        The numbers that a solver stores: it stores only one of the boards that differ by an exchange of suits.
     held : int
-        Hands of both players on all boards that a solver keeps.
+        Hands of both players on all boards that a solver stores.
     streets : int
         Streets that are played.
     """
@@ -105,7 +105,7 @@ class Situation(ABC):
             check_chips(getattr(self, name), name)
         if bets is not None:
             object.__setattr__(self, "betting", Betting.parse(bets))
-        check_type(self.betting, "betting", InvalidGameError, Betting, "a Betting (sizes alone are given as bets=)")
+        check_type(self.betting, "betting", InvalidGameError, Betting, "a Betting (pass sizes alone as bets=)")
         for line in self.betting.lines:
             self.betting.check_line(line, len(self.cards) - 3, self.pot, self.stack)
         rate, cap = read_rake(self.rake, "rake"), read_cap(self.rake_cap, "rake_cap")
@@ -129,10 +129,10 @@ class Situation(ABC):
         given = self.ranges
         if isinstance(given, Mapping):
             if set(given) != set(SEATS):
-                raise InvalidGameError(f"ranges of {shown(list(given))}, expected of oop and ip")
+                raise InvalidGameError(f"ranges are given for {shown(list(given))}, expected oop and ip")
             given = [given[seat] for seat in SEATS]
         if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
-            raise InvalidGameError(f"ranges {shown(given)}: expected two, out of position and in position")
+            raise InvalidGameError(f"ranges are {shown(given)}, expected two: out of position and in position")
         read = []
         for seat, one in zip(SEATS, given, strict=True):
             try:
@@ -295,7 +295,7 @@ class Situation(ABC):
         return min(float(self.rake) * pot, self.rake_cap)
 
     def of_pot(self, number: float) -> str:
-        """Return an error in chips as text, with its share of the pot."""
+        """Format an error in chips, with its share of the pot."""
         return f"{error(number)} chips, {error(100.0 * number / self.pot)}% of the pot"
 
     def rake_table(self, rate: str, cap: str) -> dict[str, float]:
@@ -348,7 +348,7 @@ def check_chips(value: Any, name: str) -> None:
         if is_number(value) and value > 0:
             hint = "; count in smaller chips" if value <= _MOST_CHIPS else ""
         elif name == "stack" and isinstance(value, Sequence) and not isinstance(value, str):
-            hint = "; the smaller of both stacks is the largest possible loss"
+            hint = "; the smaller of the two stacks is the largest possible loss"
         raise InvalidGameError(
             f"{name} is {shown(value, 60)}, expected a whole number of chips from {least} to {_MOST_CHIPS:,}{hint}"
         )

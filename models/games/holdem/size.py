@@ -74,7 +74,7 @@ def spot_size(spot: Situation, betting: Betting | None = None) -> SpotSize:
 
 
 def _distinct(cards: Sequence[int], dealt: int, exchanges: Sequence[Indices]) -> int:
-    """Return in how many ways cards can be dealt in turn; ways that an exchange of suits makes one count once."""
+    """Return the number of ways to deal cards in turn; ways that an exchange of suits makes equal count once."""
     if dealt == 0 or not exchanges:
         return perm(len(cards), dealt)
     ways, left = 0, set(cards)
@@ -91,7 +91,8 @@ def check_size(
 ) -> None:
     """Raise an error if a spot takes more memory than the budget, before building any part of it.
 
-    Beside its tree and tables it takes ``times`` a solver's state in single precision; half of it is the least.
+    Besides its tree and tables, the spot takes ``times`` the size of a solver's state in single precision; the default,
+    a half, is the least.
 
     Raises
     ------
@@ -106,7 +107,7 @@ def check_size(
         raise GameTooLargeError(
             f"{spot.spec or 'the spot'} has {counted(size.nodes)} decision nodes: {what} would take about "
             f"{in_words(needed)}, but the budget is {in_words(budget.limit)}; "
-            + (f"the changes that save most: {said}" if said else "take narrower ranges, or a later street")
+            + (f"the changes that save most: {said}" if said else "use narrower ranges, or a later street")
         )
 
 

@@ -176,7 +176,7 @@ class SolvedSpot:
         if precision not in ("single", "half"):
             raise InvalidGameError(f"precision is {shown(precision)}, expected single or half")
         if Path(path).suffix.lower() != ".npz":
-            raise GameFileError(f"{one_line(fspath(path))}: a solved spot is written as .npz")
+            raise GameFileError(f"{one_line(fspath(path))}: a solved spot can only be written as .npz")
         computed = ComputedNumbers(self.spot, self.profile)
         arrays, kept = stored_arrays(computed, precision)
         arrays["means"] = SolvedSpot(self.spot, kept)._means_of(arrays["dealt"])
@@ -222,9 +222,7 @@ class SolvedSpot:
         GameFileError
             If the file does not exist, does not contain a solved spot, is damaged, or has another version.
         """
-        with refusing_damaged(
-            path, "is not the file of a solved spot, or a damaged one", GameFileError, "a solved spot"
-        ):
+        with refusing_damaged(path, "is not the file of a solved spot, or is damaged", GameFileError, "a solved spot"):
             metadata, arrays = read_archive(Path(path), mapped=True)
             if metadata.get("format") != _FORMAT or metadata.get("version") != _VERSION:
                 found = f"format {shown(metadata.get('format'), 40)}, version {shown(metadata.get('version'), 20)}"
@@ -305,7 +303,7 @@ class SpotNode(ChartedNode):
 
     @cached_property
     def action_evs(self) -> Floats:
-        """The EV of each action for each hand of who moves, shape (actions, hands)."""
+        """The EV of each action for each hand of the mover, shape (actions, hands)."""
         return np.array([self._evs(self.place.player, child) for child in self.place.children])
 
     @cached_property
@@ -471,12 +469,12 @@ class SpotNode(ChartedNode):
 
 
 def profile_of(path: str | PathLike[str], game: HoldemGame) -> Profile | None:
-    """Return the profile in a solved spot's file as one of the spot's game; ``None`` for other files.
+    """Return the profile in a solved spot's file as a profile of the spot's game; ``None`` for other files.
 
     Raises
     ------
     InvalidStrategyError
-        If the game is not of the same spot: the same board, ranges, pot, stacks, bets and rake.
+        If the game is that of another spot: with another board, ranges, pot, stacks, bets or rake.
     """
     if not SolvedSpot.recognises(path):
         return None
@@ -484,7 +482,7 @@ def profile_of(path: str | PathLike[str], game: HoldemGame) -> Profile | None:
     known, asked = (replace(spot, bets=None, locks=()).to_toml() for spot in (solved.spot, game.spot))
     if known != asked:
         raise InvalidStrategyError(
-            f"{one_line(fspath(path))} is of the spot {solved.spot.board}, expected {game.spot.board} with the same "
+            f"{one_line(fspath(path))} is for the spot {solved.spot.board}, expected {game.spot.board} with the same "
             "ranges, pot, stacks, bets and rake"
         )
     return StrategiesOnDemand(game, solved.profile)

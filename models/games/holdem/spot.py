@@ -95,7 +95,7 @@ class HoldemSpot(Situation):
         given: Any = [self.locks] if isinstance(self.locks, str | Mapping | Lock) else self.locks
         object.__setattr__(self, "locks", tuple(Lock.parse(one) for one in given))
         if self.rake and self.locks:
-            raise InvalidGameError(f"rake is {self.rake:g} beside locks, expected one of the two: {_NO_LOCKS}")
+            raise InvalidGameError(f"rake is {self.rake:g} with locks, expected one of the two: {_NO_LOCKS}")
 
     @classmethod
     def from_file(cls, path: str | PathLike[str]) -> "HoldemSpot":
@@ -111,7 +111,7 @@ class HoldemSpot(Situation):
 
     @classmethod
     def from_toml(cls, text: str, spec: str = "") -> "HoldemSpot":
-        """Read a spot from the text returned by :meth:`to_toml`.
+        """Read a spot from the string returned by :meth:`to_toml`.
 
         Raises
         ------
@@ -158,7 +158,7 @@ class HoldemSpot(Situation):
             cap = read_cap(rake.values.get("cap", math.inf), "rake.cap")
         locks = tuple(_lock(table) for table in top.tables("locks", '[[locks]] with seat = "ip"'))
         if rate and cap and locks:
-            raise rake.error(f"rake.rate is {rate:g} beside [[locks]], expected one of the two: {_NO_LOCKS}", "rate")
+            raise rake.error(f"rake.rate is {rate:g} with [[locks]], expected one of the two: {_NO_LOCKS}", "rate")
         pot, stack = top.values["pot"], top.values["stack"]
         with top.about("ranges"):
             return cls(board, read, pot, stack, betting, locks=locks, spec=spec, deck=deck, rake=rate, rake_cap=cap)
@@ -279,7 +279,7 @@ class HoldemGame(Game):
             sequence_form=self._form,
             public_form=self._public,
             functionals=self._lines,
-            without_histories="a spot has hands and a public tree, and no list of histories",
+            without_histories="a spot has hands and a public tree, but no list of histories",
             learned_to=_TOLERANCE * spot.pot,
             exact_up_to=_TINY,
         )
@@ -293,7 +293,7 @@ class HoldemGame(Game):
 
     @property
     def payoff_range(self) -> tuple[float, float]:
-        """Return oop's smallest and largest payoff, minus half of the pot: its stack lost, or the pot and ip's won."""
+        """Oop's smallest and largest payoff, minus half of the pot: its stack lost, or the pot and ip's won."""
         most = self.spot.pot / 2 + self.spot.stack
         return -most, most
 
@@ -301,7 +301,7 @@ class HoldemGame(Game):
     def payoff_words(self) -> str:
         """The bounds on oop's EV that follow from the pot and the stacks alone."""
         low, high = -self.spot.stack, self.spot.pot + self.spot.stack
-        return f"pot and stacks alone bound the EV of oop: {low:,.10g} to {high:,.10g}"
+        return f"the pot and the stacks alone bound the EV of oop: {low:,.10g} to {high:,.10g}"
 
     def _public(self) -> PublicForm:
         check_size(self.spot)

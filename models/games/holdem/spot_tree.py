@@ -23,7 +23,7 @@ _LOOKS = 4096
 
 
 def about_nodes(size: SpotSize) -> str:
-    """Return an approximate number of nodes as text.
+    """Format an approximate number of nodes.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class SpotTree:
         self._add(self.chances, board, node, (1.0,), chance)
 
     def _add(self, to: dict[Any, tuple[list[int], list[Any]]], group: Any, node: int, paid: Any, chance: float) -> None:
-        """Record the payoffs of a leaf: both players', or player 0's alone, whose opposite player 1 receives."""
+        """Record the payoffs of a leaf: both players', or player 0's alone if player 1 receives the opposite."""
         nodes, amounts = to.setdefault(group, ([], []))
         nodes.append(node)
         amounts.append([one * chance for one in paid] if self.spot.rake and len(paid) > 1 else paid[0] * chance)

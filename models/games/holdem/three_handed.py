@@ -94,7 +94,7 @@ class ThreeHanded:
     name: ClassVar[str] = "three_handed"
     num_players: ClassVar[int] = 3
 
-    stack: Annotated[int, About("what each player has, in big blinds", minimum=4, maximum=1000)] = 25
+    stack: Annotated[int, About("stack of each player, in big blinds", minimum=4, maximum=1000)] = 25
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -158,14 +158,14 @@ def _sequence_form(rules: ThreeHanded) -> "SequenceForm":
 
 
 class ThreeHandedFamily(Family):
-    """Three-player preflop games, made in public form."""
+    """The family of three-player preflop games, built in public form."""
 
     def parts(self, rules: ThreeHanded) -> dict[str, Any]:
         """Return the sequence form, which is built on first use."""
         return {
             "sequence_form": partial(_sequence_form, rules),
             "size": rules.form_size,
-            "without_histories": "it has 169 classes of hands and a public tree, and no list of histories",
+            "without_histories": "it has 169 classes of hands and a public tree, but no list of histories",
         }
 
 

@@ -53,7 +53,7 @@ def shares() -> npt.NDArray[Any]:
 
 @cache
 def deal() -> npt.NDArray[Any]:
-    """Return the probability that each three classes are dealt, shape (169, 169, 169), in single precision."""
+    """Return the probability that each triple of classes is dealt, shape (169, 169, 169), in single precision."""
     count = len(CLASSES)
     holds = np.zeros((52, count))
     np.add.at(holds, (HANDS.ravel(), CLASS_OF_HAND.repeat(2)), 1.0)

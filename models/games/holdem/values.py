@@ -97,7 +97,7 @@ def _net(board: tuple[int, ...], deck: str) -> npt.NDArray[np.int16]:
 
 @lru_cache(maxsize=512)
 def _matchups(hand: tuple[int, int], board: tuple[int, ...]) -> tuple[Floats, Floats, Floats]:
-    """Return a hand's equity against every other one, the strength of that hand, and whether both can be dealt.
+    """Return a hand's equity against every other hand, that hand's strength, and whether both can be dealt.
 
     Before the flop the hands of a class are equivalent, and each counts as the mean of its class.
     """
@@ -174,7 +174,7 @@ def _checked(hand: tuple[int, int], board: Sequence[int]) -> tuple[int, int]:
 
 
 def hand_value(hand: tuple[int, int], board: Sequence[int], samples: int = SAMPLES) -> float:
-    """Return v = W − L of one hand: exact on a river and before the flop, an estimate on a flop and turn.
+    """Return v = W − L of one hand: exact on a river and before the flop, an estimate on a flop or turn.
 
     Parameters
     ----------

@@ -97,7 +97,7 @@ class CaughtOnce(Problem):
 
     name: ClassVar[str] = "caught-once"
     question: ClassVar[str] = (
-        "Which mixtures of routes leave nobody anything to gain by another route, if the first detection catches?"
+        "Which mixtures of routes leave nobody anything to gain by another route, if one detection is enough?"
     )
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.ROUTES})
     example_game: ClassVar[str] = "patrol.toml"
@@ -108,7 +108,7 @@ class CaughtOnce(Problem):
 
         super().__post_init__()
         if not isinstance(self.given_game, PatrolGame):
-            raise UnsupportedProblemError(f"{self.name} needs a PatrolGame, and {self.given_game.spec} is none")
+            raise UnsupportedProblemError(f"{self.name} needs a PatrolGame, but {self.given_game.spec} is not one")
 
     def check_game(self) -> None:
         """Raise an error if the game has no routes."""

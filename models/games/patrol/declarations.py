@@ -148,7 +148,7 @@ KINDS: dict[str, type[Any]] = {"units": Unit, "attackers": Attacker, "sensors": 
 
 @contextmanager
 def about(key: str) -> Iterator[None]:
-    """Let errors in the block name a part of the declaration."""
+    """Name a part of the declaration in errors of the block."""
     try:
         yield
     except PatrolError:

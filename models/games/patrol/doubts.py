@@ -24,7 +24,7 @@ def doubts(patrol: Patrol) -> list[str]:
     >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
     >>> units, attackers = [Unit(base="mill")], [Attacker(["gate"], {"bank": 1})]
     >>> doubts(PatrolGame(road, steps=2, units=units, attackers=attackers, meeting=2.0).patrol)
-    ['a meeting is worth 2 to attackers, so units keep away from them (what it costs is negative: -2): attacker 1']
+    ['a meeting is worth 2 to attackers, so units keep away from them (its cost is negative: -2): attacker 1']
     """
     notes = Notes()
     for number in range(len(patrol.attackers)):
@@ -44,7 +44,7 @@ def _of_attacker(patrol: Patrol, number: int, notes: Notes) -> None:
     watched = bool(patrol.units or patrol.sensors)
     if meeting > 0 and watched:
         notes.add(
-            f"a meeting is worth {meeting:g} to attackers, so units keep away from them (what it costs is negative: "
+            f"a meeting is worth {meeting:g} to attackers, so units keep away from them (its cost is negative: "
             f"{-meeting:g})",
             one.name,
         )
@@ -111,4 +111,4 @@ def idle_limits(patrol: Patrol, limits: Iterable[Constraint]) -> Iterator[str]:
             extreme = f"at {'least' if sign > 0 else 'most'} {sign * least + 0.0:g}"
             yield f"no plan meets the limit {limit.name}: it is {extreme}"
         elif limit.sense == ">=" and limit.name.startswith("risk"):
-            yield f"the limit {limit.name} asks for units to be away from their bases (<= bounds the risk)"
+            yield f"the limit {limit.name} requires units to be away from their bases (<= bounds the risk)"

@@ -118,7 +118,7 @@ class Encounters:
             if least < 0.0:
                 what = "0" if not self.forfeits else f"what the worst of its routes pays, {caught + least:g}"
                 raise UnsupportedProblemError(
-                    f"attackers[{number}].meeting is {caught:g}, expected at most {what}: being caught must be no gain"
+                    f"attackers[{number}].meeting is {caught:g}, expected at most {what}: being caught must not pay"
                 )
 
     @cached_property

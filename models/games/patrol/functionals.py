@@ -53,7 +53,7 @@ class _Call:
         self.player = 0 if chosen and chosen[0] in attackers else 1
         self.numbers = [(units, attackers)[1 - self.player].get(one, -1) for one in chosen]
         if -1 in self.numbers:
-            raise InvalidGameError("units and attackers are given together, expected one side's")
+            raise InvalidGameError("units and attackers are given together, expected only one side")
         self.bodies = chosen
         self.party = self.patrol.patrolling if self.player == 1 else self.patrol.attacking
         self.region = self._region(places) if places else None
@@ -155,7 +155,7 @@ def _coverage(call: _Call) -> Functional:
     region, (first, last) = call.region, call.window or (0, call.patrol.steps)
     assert region is not None
     if region.moves.any():
-        raise InvalidGameError(f"{region.words} is an edge, expected nodes: visits counts who passes along edges")
+        raise InvalidGameError(f"{region.words} is an edge, expected nodes: visits counts bodies that pass along edges")
     share = 1.0 / (last - first + 1)
     constant = 0.0
     coefficients = np.zeros(call.party.treeplex.num_sequences)

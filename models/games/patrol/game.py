@@ -72,7 +72,7 @@ class PatrolGame(Game):
         if isinstance(graph, Patrol) and declared:
             raise InvalidGameError(
                 f"a Patrol is given together with {one_of(list(declared))}, expected one of the two; "
-                "dataclasses.replace(patrol, …) changes one"
+                "dataclasses.replace(patrol, …) changes a Patrol"
             )
         known = [*_DECLARED, *_OF_MAPS]
         for name in declared:
@@ -102,7 +102,7 @@ class PatrolGame(Game):
 
     @property
     def learned_to(self) -> float:
-        """A thousandth of the largest payoff."""
+        """The exploitability at which iterative methods stop by default: a thousandth of the largest payoff."""
         return 1e-3 * self.stakes
 
     @cached_property

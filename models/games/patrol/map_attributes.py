@@ -75,7 +75,7 @@ class ReadGraph(nx.MultiDiGraph):  # type: ignore[type-arg]  # networkx's own cl
 
 @lru_cache(maxsize=4096)
 def meaning(name: str, known: tuple[str, ...]) -> str:
-    """Return the known name meant by a name in any case or with blanks, ``_`` or ``-`` in it; else the name itself.
+    """Return the known name meant by a name in any case or with spaces, ``_`` or ``-`` in it; else the name itself.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def meant(
         name = meaning(key, known) if isinstance(key, str) else key
         if name in known:
             if name in spelled:
-                raise refusal(f"{shown(spelled[name], 40)} and {shown(key, 40)} both mean {name}, expected one of them")
+                raise refusal(f"{shown(spelled[name], 40)} and {shown(key, 40)} both mean {name}, expected only one")
             spelled[name] = key
             if notes is not None and key.strip().casefold() != name:
                 notes.add(f"the attribute {shown(key, 40)} is read as {name}")
@@ -148,7 +148,7 @@ def way_of(value: Any, name: str = "oneway") -> Way | None:
     Parameters
     ----------
     value : object
-        A text in any case, a number or a truth value.
+        A string in any case, a number or a truth value.
     name : str
         The name of the attribute: ``oneway`` or ``directed``.
 
@@ -231,7 +231,7 @@ def way_of_street(data: Mapping[str, Any], where: str, notes: Notes) -> Way:
     for key, values in _IMPLYING.items():
         if tags.get(key, "").strip().casefold() in values:
             notes.add(
-                f"streets tagged {key}={tags[key].strip()} lead one way, as OpenStreetMap has it, unless oneway=no",
+                f"streets tagged {key}={tags[key].strip()} lead one way unless oneway=no, as in OpenStreetMap",
                 where,
             )
             return WITH
@@ -245,7 +245,7 @@ def ends_of(names: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def number_of(value: Any) -> float:
-    """Return a number that may be given as text; NaN if it is not a number."""
+    """Return a number that may be given as a string; NaN if it is not a number."""
     try:
         return float(value) if is_number(value) else read_float(value) if isinstance(value, str) else math.nan
     except (ValueError, OverflowError):

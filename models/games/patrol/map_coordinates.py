@@ -60,9 +60,7 @@ class System:
         first, second = given
         if self.geographic and not (abs(first) <= 180 and abs(second) <= 90):
             swapped = abs(second) <= 180 and abs(first) <= 90
-            hint = (
-                "the two may be swapped" if swapped else "a map in metres needs the member 'crs' that names its system"
-            )
+            hint = "the two may be swapped" if swapped else "a map in metres needs a member 'crs' that names its system"
             raise GameFileError(
                 f"{where}: a position is {shown(list(given), 60)}, expected longitude and latitude in degrees of "
                 f"{self.name}; {hint}"
@@ -174,7 +172,7 @@ def system_of(member: Any) -> System:
 
 
 def on_the_ellipsoid(system: System, lines: Iterable[Sequence[Place]]) -> "_Ellipsoid | None":
-    """Return the ellipsoid for measuring lines if a plane distorts them too much; otherwise nothing.
+    """Return the ellipsoid for measuring lines if a plane distorts them too much; otherwise ``None``.
 
     Raises
     ------

@@ -77,7 +77,7 @@ def read_map(path: str | PathLike[str]) -> "nx.MultiDiGraph[str]":
 
 
 class _MapReader(GraphmlReader):
-    """Reads all attributes as text, and positions and labels of nodes from yEd's drawings."""
+    """A reader of all attributes as strings, and of node positions and labels from yEd's drawings."""
 
     drawing = ("Geometry", "NodeLabel")
 
@@ -85,7 +85,7 @@ class _MapReader(GraphmlReader):
         return Key(key.name, "string") if key.name else None
 
     def take(self, element: Element, key: Key, text: str) -> None:
-        if text.strip():  # an empty text is a missing value, like an empty cell of CSV
+        if text.strip():  # an empty string is a missing value, like an empty cell of CSV
             element.values[key.name] = text.strip()
 
     def draw(self, element: Element, tag: str, attributes: dict[str, str], text: str) -> None:
@@ -160,7 +160,7 @@ def _read_csv(content: bytes, roads: Roads) -> None:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise GameFileError("it is not text in UTF-8", content.count(b"\n", 0, error.start) + 1) from None
+        raise GameFileError("it is not UTF-8 text", content.count(b"\n", 0, error.start) + 1) from None
     first = text.partition("\n")[0]
     mark = max(",;\t", key=first.count)
     rows = _rows(text, mark)
@@ -187,7 +187,7 @@ def _read_csv(content: bytes, roads: Roads) -> None:
         data = dict(zip(columns, cells, strict=True))
         given = [[name_in_file(data.pop(end), "the edge", number) for end in pair] for pair in pairs]
         if any(others != given[0] for others in given):
-            raise GameFileError(f"the ends are {given[0]} and {given[1]}, expected one pair of them", number)
+            raise GameFileError(f"{given[0]} and {given[1]} both give the ends, expected only one pair", number)
         roads.graph.add_nodes_from(given[0])
         said = roads.attributes({name: value for name, value in data.items() if value}, "the edge", number)
         roads.add_edge(given[0], said, "the edge", number)

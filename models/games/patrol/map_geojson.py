@@ -15,7 +15,7 @@ from .map_coordinates import Place, System, on_the_ellipsoid, system_of
 from .map_junctions import NEAR, Junctions, junctions
 from .map_reading import Roads, name_in_file
 
-#: For attributes that hold for a whole line, the suffix of the attribute that stores the part's share.
+#: The suffix of the attribute that stores a part's share of an attribute of the whole line.
 SHARED, PART = ("steps", "length"), "part of its line"
 _AREAS = ("Polygon", "MultiPolygon")
 _KINDS = ("Point", "MultiPoint", "LineString", "MultiLineString", "GeometryCollection", *_AREAS)
@@ -92,7 +92,7 @@ class _Features:
         if not isinstance(feature, dict) or "geometry" not in feature:
             raise GameFileError(f"{where} is {shown(feature, 60)}, expected a feature with a geometry")
         if feature.get("crs") is not None:
-            raise GameFileError(f"{where} has a crs of its own, expected one of the whole collection")
+            raise GameFileError(f"{where} has a crs of its own, expected one for the whole collection")
         properties = feature.get("properties") or {}
         if not isinstance(properties, dict):
             raise GameFileError(f"{where}: properties are {shown(properties, 60)}, expected an object")
@@ -169,7 +169,7 @@ class _Features:
             other = self._at.setdefault(spot.place, name)
             if other != name:
                 raise GameFileError(
-                    f"{spot.where}: {shown(name, 60)} lies where {shown(other, 60)} does, expected one node there"
+                    f"{spot.where}: {shown(name, 60)} lies where {shown(other, 60)} does, expected only one node there"
                 )
         taken = set(self._at)
         for spot in self._spots:
@@ -194,7 +194,7 @@ class _Features:
         pairs = [tuple(by_meaning[end] for end in pair) for pair in ends_of(by_meaning)]
         found = [pair for pair in pairs if all(str(end).strip() in self._roads.graph for end in pair)]
         if any([str(end) for end in pair] != [str(end) for end in found[0]] for pair in found):
-            raise GameFileError(f"{line.where}: the ends are {found[0]} and {found[1]}, expected one pair")
+            raise GameFileError(f"{line.where}: {found[0]} and {found[1]} both give the ends, expected only one pair")
         return replace(line, ends=found[0]) if found else line
 
     def _add_lines(self, lines: Sequence[_Line]) -> None:
@@ -231,7 +231,7 @@ class _Features:
             whole = number_of(data.get(name))
             if math.isfinite(whole):
                 data[name] = whole * part
-                self._note(f"{name} of a line of several parts is divided among them by their lengths", line.where)
+                self._note(f"{name} of a line of several parts is divided in proportion to their lengths", line.where)
         return data
 
     def _note_junctions(self, found: Junctions, lines: Sequence[_Line]) -> None:

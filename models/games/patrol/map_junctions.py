@@ -21,7 +21,7 @@ _AT_ONCE, _MOST = 500_000, 20_000_000
 
 @dataclass(frozen=True)
 class Junctions:
-    """Lines cut at their junctions.
+    """Lines that are cut at their junctions.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ class Roads:
         """Add a node and return its name, or raise an error if it already exists."""
         name = name_in_file(node, where, line)
         if name in self.graph:
-            raise GameFileError(f"{where}: there are two nodes {shown(name, 60)}", line)
+            raise GameFileError(f"{where}: there are two nodes named {shown(name, 60)}", line)
         found = meant(data, OF_NODES, _refusal(where, line), self.notes)
         self.graph.add_node(name)
         self.graph.nodes[name].update(found)  # an attribute may have the name of an argument
@@ -85,8 +85,8 @@ class Roads:
         if not drawn and not all(way):
             source, target = (first, second) if way == WITH else (second, first)
             self.notes.add(
-                "the graph is undirected: one-way streets are taken to be drawn from the source to the target that the "
-                "file gives",
+                "the graph is undirected: one-way streets are assumed to be drawn from the source to the target that "
+                "the file gives",
                 f"from {source} to {target}",
             )
         kept = {name: value for name, value in data.items() if name not in ("oneway", "directed")}
@@ -116,11 +116,11 @@ def name_in_file(node: Any, where: str, line: int | None = None) -> str:
     Raises
     ------
     GameFileError
-        If it is neither a text nor a number.
+        If it is neither a string nor a number.
     """
     plain = isinstance(node, str | int | float) and not isinstance(node, bool)
     pair = isinstance(node, list) and len(node) > 1  # networkx's format for nodes of grids, which are tuples
     name = str(tuple(node) if pair else node).strip() if plain or pair else ""
     if not name:
-        raise GameFileError(f"{where}: a node is called {shown(node, 60)}, expected a text or a number", line)
+        raise GameFileError(f"{where}: a node is called {shown(node, 60)}, expected a string or a number", line)
     return name

@@ -169,7 +169,7 @@ def assembled(
     right: Entries,
     scale: float | None = None,
 ) -> FactoredPayoff:
-    """Order the factors that both players contribute to; an additional factor, of which player 1 has 1, pays rewards.
+    """Assemble the factors to which both players contribute; one more, to which player 1 contributes 1, pays rewards.
 
     Parameters
     ----------

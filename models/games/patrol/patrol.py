@@ -51,7 +51,7 @@ class Patrol:
     areas : mapping of str to sequence of str
         Named groups of nodes for functionals.
     limits : sequence of str
-        Constraints as text, for problems about the game.
+        Constraints as strings, for problems about the game.
     name : str
     spec : str
         The file from which it was read.
@@ -98,7 +98,7 @@ class Patrol:
             raise PatrolError("attackers is empty, expected at least one Attacker", "attackers")
         object.__setattr__(self, "limits", tuple(texts(self.limits, "limits")))
         if not isinstance(self.areas, Mapping):
-            raise PatrolError(f"areas is {shown(self.areas, 60)}, expected nodes by name of an area", "areas")
+            raise PatrolError(f"areas is {shown(self.areas, 60)}, expected a mapping of area names to nodes", "areas")
         for name, interval in (("meeting", "(-inf, inf)"), ("step", "(-inf, inf)"), ("failure", "[0, 1]")):
             with about(name):
                 check_number(getattr(self, name), name, InvalidGameError, interval)
@@ -135,7 +135,7 @@ class Patrol:
             for number, name in enumerate(names, 1):
                 key = f"{kind}[{number}].name"
                 if not isinstance(name, str) or name in known or name in self.areas or name in self.map:
-                    expected = "a text that is the name of nothing else, node, area or body"
+                    expected = "a string that does not name a node, another area or a body"
                     raise PatrolError(f"{key} is {shown(name, 60)}, expected {expected}", key)
                 known[name] = key
         for name, nodes in self.areas.items():
@@ -252,7 +252,7 @@ class Patrol:
             if not body.entered.all():
                 raise PatrolError(
                     f"{key}: no route leads {unit.name} from {self.map.nodes[start]} at time {shift[0]} to where its "
-                    f"shift may end at time {shift[1]}, expected one that is open",
+                    f"shift may end at time {shift[1]}, expected an open route",
                     key,
                 )
             bodies.append(body)
@@ -324,7 +324,7 @@ class Patrol:
         given: Any = one.entries
         if isinstance(given, Mapping) and tuple(one.window) != (0, 0):
             raise PatrolError(
-                f"{key}.window stands beside entries with times, expected one of the two", f"{key}.window"
+                f"{key}.window is given together with entries with times, expected only one of the two", f"{key}.window"
             )
         windows = given if isinstance(given, Mapping) else dict.fromkeys(texts(given, f"{key}.entries"), window)
         entries: dict[tuple[int, int], None] = {}
@@ -340,7 +340,7 @@ class Patrol:
         for _, node in entries:
             if gone[node]:
                 raise PatrolError(
-                    f"{key}.entries has {self.map.nodes[node]}, expected no node that is one of its goals",
+                    f"{key}.entries has {self.map.nodes[node]}, which is also one of its goals, expected other nodes",
                     f"{key}.entries",
                 )
         meeting, step = self.worth(number - 1)
@@ -397,7 +397,7 @@ class Patrol:
             for name, value in goals.items():
                 node = self.map.node(name, key)
                 if not np.isnan(values[node]):
-                    raise InvalidGameError(f"{key} has {self.map.nodes[node]} twice, expected one value of it")
+                    raise InvalidGameError(f"{key} has {self.map.nodes[node]} twice, expected one value for it")
                 values[node] = check_number(value, f"{key}: {name}", InvalidGameError)
         return values
 

@@ -91,13 +91,13 @@ def _values(table: Table, kind: type[Any]) -> dict[str, Any]:
     for each in fields(kind):
         if each.default is MISSING:
             such_as = {"goals": "values of nodes, such as { bank = 1.0 }"}
-            table.needs(each.name, such_as.get(each.name, "a text, or a list of them"))
+            table.needs(each.name, such_as.get(each.name, "a string, or a list of strings"))
     return table.values
 
 
 def _limit(table: Table) -> Any:
     table.check_keys(("text",))
-    return table.needs("text", "a text, such as 'risk <= 0.05'")
+    return table.needs("text", "a string, such as 'risk <= 0.05'")
 
 
 def _road_map(top: Table, folder: Path) -> RoadMap:

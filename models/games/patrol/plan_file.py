@@ -78,7 +78,7 @@ class PatrolPlan:
             If the file has another suffix or cannot be written.
         """
         if Path(path).suffix.lower() != ".npz":
-            raise GameFileError(f"{one_line(fspath(path))}: a plan is written as .npz; name it so")
+            raise GameFileError(f"{one_line(fspath(path))}: a plan can only be written as .npz")
         patrol, roads = self.patrol, self.patrol.map
         names = [each.name for each in dataclasses.fields(patrol) if each.name not in ("map", "table")]
         declared = {name: _plain(getattr(patrol, name), roads) for name in names}
@@ -109,14 +109,14 @@ class PatrolPlan:
             If the file is not a plan, or is damaged.
         """
         name = fspath(path)
-        with naming(name), refusing_damaged(name, "is not the plan of a patrol, or a damaged one", GameFileError):
+        with naming(name), refusing_damaged(name, "is not the plan of a patrol, or is damaged", GameFileError):
             metadata, arrays = read_archive(name)
             if metadata.get("format") != FORMAT or metadata.get("plan") != _PLAN:
                 raise GameFileError("expected the plan of a patrol, written by treeplex patrol … --out plan.npz")
             game = PatrolGame(_patrol(metadata, arrays))
             strategies = [Strategy(game, player, arrays[f"behaviour_{player}"]) for player in range(2)]
             if game.fingerprint != metadata.get("fingerprint"):
-                raise GameFileError("the strategies belong to another patrol than the declared one")
+                raise GameFileError("the strategies belong to a patrol other than the declared one")
             return cls(game, Profile(strategies), dict(metadata.get("certificate") or {}))
 
 
@@ -152,5 +152,5 @@ def _plain(value: Any, roads: RoadMap) -> Any:
 
 
 def _key(key: object, roads: RoadMap) -> str:
-    """Return a node, an edge or another key as text."""
+    """Return a node, an edge or another key as a string."""
     return BOTH_WAYS.join(map(str, key)) if isinstance(key, tuple) and key not in roads else str(key)

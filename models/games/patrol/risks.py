@@ -44,9 +44,9 @@ def _cvar(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: Map
 
 def _worst(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: Mapping[str, Functional]) -> Risk:
     if arguments:
-        raise InvalidGameError(f"{shown(arguments[0], 40)} is given, expected worst alone")
+        raise InvalidGameError(f"{shown(arguments[0], 40)} is given, expected worst without arguments")
     losses, chances = _losses(patrol, by_goal=False)
-    words = "what the type of attackers that earns most does"
+    words = "earnings of the type of attackers that earns most"
     return tail(losses, 1.0, chances, player=1, description=words, fingerprint=fingerprint)
 
 
@@ -58,7 +58,7 @@ def _spread(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: M
     if norm not in (1.0, 2.0, math.inf) or len(arguments) > 2:
         raise InvalidGameError(f"the norm is {shown(', '.join(arguments[1:]), 40)}, expected 1, 2 or inf")
     each = [known[f"{name}({json.dumps(unit.name, ensure_ascii=False)})"] for unit in patrol.units]
-    words = f"how far the {name} of units is from their mean, norm {norm:g}"
+    words = f"deviation of the units' {name} from their mean, norm {norm:g}"
     return spread(each, norm, words)
 
 

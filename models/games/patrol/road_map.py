@@ -128,8 +128,8 @@ class RoadMap(ReadOnly):
         graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph, or path-like
             Or a file, as accepted by :func:`~treeplex.models.games.patrol.read_map`. Edges may have ``steps``, the
             number of steps it takes to pass them; by default one. Nodes may have positions (``x`` and ``y``, ``lon``
-            and ``lat``, or ``pos``), names (``name`` or ``label``; by default the node itself) and other attributes. Of
-            parallel edges the fastest counts; loops are left out.
+            and ``lat``, or ``pos``), names (``name`` or ``label``; by default the node itself) and other attributes.
+            Among parallel edges the fastest counts; loops are left out.
         speed : float, optional
             Amount of `length` covered in a step; travel times are lengths divided by it, rounded up.
         length : str
@@ -149,7 +149,7 @@ class RoadMap(ReadOnly):
             with naming(graph):
                 return cls.from_graph(read_map(graph), speed=speed, length=length, names=names)
         if not isinstance(graph, nx.Graph):
-            raise InvalidGameError(f"the map is {shown(graph, 60)}, expected a graph of networkx or a file")
+            raise InvalidGameError(f"the map is {shown(graph, 60)}, expected a networkx graph or a file")
         if not len(graph):
             raise InvalidGameError("the map has no nodes, expected at least one")
         read = graph if isinstance(graph, ReadGraph) else ReadGraph()
@@ -178,14 +178,14 @@ class RoadMap(ReadOnly):
         if loops:
             notes.append(f"edges from a node to itself are left out, {loops} of them")
         if not attribute and any(length in data for *_, data in graph.edges(data=True)):
-            notes.append(f"edges have a {length}, but no speed is given: along each it takes one step")
+            notes.append(f"edges have a {length}, but no speed is given: each takes one step")
         busy = {node for pair in times for node in pair}
         alone = [name for node, name in enumerate(called) if node not in busy]
         if alone and times:
             notes.append(f"no edge leads to or from {len(alone):,} of the nodes, such as {shown(alone[0], 60)}")
         if parallel:
             left_out = parallel if graph.is_directed() else parallel // 2
-            notes.append(f"of parallel edges the quickest is kept, {left_out} left out")
+            notes.append(f"only the fastest of parallel edges is kept, {left_out} left out")
         pairs = sorted(times)
         lasting = np.array([times[pair] for pair in pairs])
         moves = np.array(pairs, dtype=np.int64).reshape(-1, 2)
@@ -388,19 +388,19 @@ def _names(graph: "nx.Graph[Any]", attribute: str) -> tuple[str, ...]:
             )
     twice = [name for name, count in Counter(own).items() if count > 1]
     if twice:
-        raise InvalidGameError(f"two nodes are named {shown(twice[0], 60)}, expected names that differ")
+        raise InvalidGameError(f"two nodes are named {shown(twice[0], 60)}, expected distinct names")
     return tuple(own)
 
 
 def _text(value: Any) -> str:
-    """Return the value of an attribute as text; nothing for fractional numbers and for structured values."""
+    """Return the value of an attribute as a string; nothing for fractional numbers and for structured values."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value).strip() if isinstance(value, str | int) else ""
 
 
 def _attributes(graph: "nx.Graph[Any]") -> dict[str, tuple[str, ...]]:
-    """Return the attributes of nodes that are texts or integers, without positions."""
+    """Return the attributes of nodes that are strings or integers, without positions."""
     coordinates = {key for pair in _COORDINATES for key in pair}
     keys = dict.fromkeys(key for _, data in graph.nodes(data=True) for key in data if isinstance(key, str))
     found = {key: tuple(_text(data.get(key)) for _, data in graph.nodes(data=True)) for key in keys}
@@ -419,7 +419,7 @@ def _time(data: Mapping[str, Any], attribute: str, rate: float, edge: str) -> fl
     if not attribute:
         return 1.0
     if attribute not in data:
-        raise InvalidGameError(f"{edge} has no attribute {attribute!r}, expected one on every edge")
+        raise InvalidGameError(f"{edge} has no attribute {attribute!r}, expected it on every edge")
     value = number_of(data[attribute])
     if attribute not in SHARED:
         value *= data.get(PART, 1.0)
@@ -432,7 +432,7 @@ def _time(data: Mapping[str, Any], attribute: str, rate: float, edge: str) -> fl
 
 
 def _places(graph: "nx.Graph[Any]") -> tuple[Floats | None, str, bool]:
-    """Return the positions of all nodes, or a text on those without; and whether they are longitude and latitude."""
+    """Return the positions of all nodes, or a note on those without; and whether they are longitude and latitude."""
     most, last = 0, ""
     for keys in (*_COORDINATES, ("pos",)):
         found, lacking = [], ""

@@ -270,7 +270,7 @@ def schedule(game: Game, plan: Strategy | Profile, *, days: int = 30, seed: int,
     """
     patrol = patrol_of(game)
     if not patrol.units:
-        raise UnsupportedProblemError(f"{game.spec} has no units, and so no schedule")
+        raise UnsupportedProblemError(f"{game.spec} has no units, and therefore no schedule")
     strategy = plan[1] if isinstance(plan, Profile) else check_type(plan, "plan", InvalidStrategyError, Strategy)
     if strategy.player != 1:
         raise InvalidStrategyError("plan is a strategy of the attackers, expected a strategy of the units (player 1)")
@@ -290,7 +290,7 @@ def _in_words(stretch: tuple[int, int, str, str, str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return text escaped for iCalendar."""
+    """Return a string escaped for iCalendar."""
     for mark, written in (("\\", "\\\\"), (";", "\\;"), (",", "\\,"), ("\n", "\\n")):
         text = text.replace(mark, written)
     return text

@@ -92,7 +92,7 @@ class Body:
 
     @cached_property
     def _is_free(self) -> bool:
-        """Whether it may wait anywhere at any time, and end anywhere."""
+        """Whether the body may wait anywhere at any time, and end anywhere."""
         return self.opened is None and self.ends is None and len(np.unique(self.sources[self._waits])) == self.num_nodes
 
     @cached_property
@@ -101,7 +101,7 @@ class Body:
 
     @cached_property
     def _alive(self) -> Mask:
-        """Whether it can, from each node at each time, reach a permitted end with certainty."""
+        """Whether the body can reach a permitted end with certainty from each node at each time."""
         alive = np.ones((self.last + 1, self.num_nodes), dtype=bool)
         if self._is_free:
             return alive
@@ -131,7 +131,7 @@ class Body:
 
     @cached_property
     def reachable(self) -> Mask:
-        """Whether it may be at each node at each time, shape (last + 1, num_nodes), including where its walk ends."""
+        """Whether the body may be at each node at each time, including where it ends, shape (last + 1, num_nodes)."""
         reached = np.zeros((self.last + 1, self.num_nodes), dtype=bool)
         reached[self.entry_times[self.entered], self.entry_nodes[self.entered]] = True
         before = np.zeros(self.num_nodes, dtype=bool)
@@ -156,7 +156,7 @@ class Body:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Its numbers of infosets and of sequences, without the empty one."""
+        """The body's numbers of infosets and of sequences, without the empty one."""
         infosets = sequences = 0
         if self.chooses:
             infosets, sequences = 1, int(self.entered.sum()) + self.may_stay_away
