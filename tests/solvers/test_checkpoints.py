@@ -336,7 +336,7 @@ def test_a_checkpoint_of_another_run_is_refused(changes: dict[str, object], mess
     written(path)
     before = path.read_bytes()
     asked = {"problem": Nash(KUHN), "method": "cfr"} | changes
-    with pytest.raises(CheckpointError, match=f"run holds another run: {message}"):
+    with pytest.raises(CheckpointError, match=f"run contains another run: {message}"):
         solve(**asked, checkpoint=going_on(path))
     assert path.read_bytes() == before
 
@@ -352,10 +352,10 @@ def test_a_run_is_not_written_over(tmp_path: Path) -> None:
     path = tmp_path / "run"
     written(path)
     before = path.read_bytes()
-    with pytest.raises(CheckpointError, match=r"already holds a run: resume it \(--resume, or resume=True\)"):
+    with pytest.raises(CheckpointError, match=r"already contains a run: resume it \(--resume, or resume=True\)"):
         solve(Nash(KUHN), "cfr", checkpoint=path)
     path.unlink()
-    with pytest.raises(CheckpointError, match=r"run\.previous already holds a run"):
+    with pytest.raises(CheckpointError, match=r"run\.previous already contains a run"):
         solve(Nash(KUHN), "cfr", checkpoint=path)
     assert (tmp_path / f"run{PREVIOUS}").read_bytes() != before
 
@@ -398,7 +398,7 @@ def test_a_run_goes_on_where_the_disk_is_full(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert same(found, solve(Nash(KUHN), "cfr", tol=0, max_iterations=500))
     assert told
-    assert "run: it cannot be written: " in told[0]
+    assert "run cannot be written: " in told[0]
     assert not list(tmp_path.iterdir())
 
 
@@ -411,7 +411,7 @@ def test_methods_without_iterations_keep_no_checkpoint(method: str, tmp_path: Pa
 
 
 def test_what_cannot_be_written_is_refused_at_once(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="it cannot be written"):
+    with pytest.raises(CheckpointError, match="cannot be written"):
         solve(Nash(KUHN), "cfr", checkpoint=tmp_path / "none" / "run")
     with pytest.raises(CheckpointError, match="every is -1, expected a number of at least 0"):
         Checkpoint("run", every=-1)
