@@ -1,4 +1,4 @@
-"""Solving: one function, methods as frozen hyper-parameters, one result type."""
+"""Solvers: the function ``solve``, methods as frozen hyper-parameters, and the type of all solutions."""
 
 import lazy_loader
 

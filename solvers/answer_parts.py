@@ -46,7 +46,7 @@ class ExactAnswer:
 
     @property
     def exploitability(self) -> Fraction:
-        """Zero for an equilibrium; for one strategy, its possible loss of the value."""
+        """Zero for an equilibrium; for a single strategy, its largest possible loss relative to the game value."""
         return to_fraction(self.certificate.exploitability)
 
     def __repr__(self) -> str:
@@ -55,7 +55,7 @@ class ExactAnswer:
 
 @dataclass(frozen=True, eq=False)
 class Infeasibility:
-    """Proof that one player's constraints exclude each other.
+    """A proof that no strategy meets all constraints of one player.
 
     Attributes
     ----------
@@ -91,14 +91,14 @@ class Infeasibility:
 
 @dataclass(frozen=True)
 class Price:
-    """The gain of a constraint's player from moving the constraint a little, per unit of its function.
+    """The gain to a constraint's player from a small change of its limit, per unit of the constraint's function.
 
     Attributes
     ----------
     loosening : float
-        The gain from loosening it: the smallest multiplier.
+        The gain from loosening the constraint: the smallest multiplier.
     tightening : float or None
-        The cost of tightening it: the largest multiplier; ``None`` if it cannot be tightened.
+        The cost of tightening the constraint: the largest multiplier; ``None`` if it cannot be tightened.
 
     Examples
     --------
@@ -115,5 +115,5 @@ class Price:
 
     @property
     def is_one(self) -> bool:
-        """Whether both are equal up to round-off."""
+        """Whether both prices are equal up to round-off."""
         return self.tightening is not None and math.isclose(self.loosening, self.tightening, rel_tol=1e-6, abs_tol=1e-9)

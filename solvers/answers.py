@@ -71,7 +71,7 @@ def solution_sheet(solution: "Solution", asked: str = "", message: str = "", too
 
 
 def found_rows(solution: "Solution") -> Sheet:
-    """Return the rows of the answer and its proof, without those of the solve."""
+    """Return the rows about the answer and its proof, without the rows about the solve."""
     return solution_sheet(solution).without(
         "problem", "method", "status", "message", "iterations", "seconds", "sequences"
     )
@@ -143,7 +143,7 @@ def _exact_text(number: Any) -> str | None:
 def sizes_of(game: Game) -> dict[str, Any]:
     """Return the sizes of a game for :meth:`Solution.to_dict`."""
     public = game.public_form
-    # A form is never built only for its sizes.
+    # Do not build a sequence form only to report its sizes.
     if public is not None and not ("sequence_form" in vars(game) and public.is_zero_sum):
         sequences, infosets = list(public.num_sequences), list(public.num_infosets)
         return {"sequences": sequences, "infosets": infosets, "leaves": None, "nnz": None}
@@ -210,7 +210,7 @@ def _bounds(solution: "Solution") -> Iterator[Row]:
     if solution.value_errors is not None:
         measured = [one for one in solution.value_errors if one is not None]
         whole = measured and len(measured) == len(solution.value_errors)
-        worst = f"{error(max(measured))} at most, on average in a step" if whole else "not measured; gaps are"
+        worst = f"at most {error(max(measured))} per step on average" if whole else "not measured; gaps are"
         yield Row("value_errors", worst)
 
 
@@ -227,7 +227,7 @@ def _exploitability(solution: "Solution") -> Row:
 
 
 def _judged(rows: Sequence[Row], solution: "Solution") -> list[Row]:
-    """Add to the row of the quantity that is compared with the tolerance how it compares."""
+    """Add the result of the comparison with the tolerance to the row of the quantity that is compared."""
     # Violations have their own rows.
     met = replace(solution.certificate, violations=dict.fromkeys(solution.certificate.violations, 0.0))
     missed, tolerance = float(solution.problem.error(met)), solution.tolerance

@@ -61,7 +61,7 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
     if missed:
         several = f" and {len(missed) - 1} more" if len(missed) > 1 else ""
         message = (
-            f"{message}; no strategy near this one was found that meets {missed[0]}{several}, "
+            f"{message}; found no strategy near this one that meets {missed[0]}{several}, "
             "so its bound follows from the range of payoffs alone"
         )
     if isinstance(outcome.state, RunState) and outcome.state.remark:
@@ -183,9 +183,9 @@ def certified_error(problem: Problem, certificate: Certificate) -> float:
 
 
 def loop_error(problem: Problem, certificate: Certificate, options: Options) -> float:
-    """Return the error by which a loop stops: of the bounds, and of violations relative to their own tolerance.
+    """Return the error by which a loop stops: that of the bounds, and that of violations in units of their tolerance.
 
-    It only decides when :func:`proven` is called.
+    This error only determines when :func:`proven` is called.
     """
     if not problem.constraints or options.violation in (0.0, options.tol):
         return problem.error(certificate)
@@ -215,7 +215,8 @@ def proven(
 
     The bounds of a program hold for strategies that meet its hard constraints. Strategies that violate them are
     replaced by :func:`~treeplex.solvers.feasible_plans.feasible` ones. If none is found and the violation is more than
-    round-off, the bound follows from the range of payoffs alone; otherwise it pays the multipliers for the violation.
+    round-off, the bound follows from the range of payoffs alone; otherwise the bound is corrected by the violation
+    times the multipliers.
 
     Parameters
     ----------

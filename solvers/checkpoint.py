@@ -51,7 +51,8 @@ class Checkpoint:
         Whether to continue from the file if it exists. By default an existing file raises an error, so that no run is
         lost by mistake.
     tell : callable, optional
-        Called with a line if a file is damaged, or cannot be written during the run; by default a warning.
+        Called with a one-line message if a file is damaged, or cannot be written during the run; by default, the
+        message is issued as a warning.
 
     Raises
     ------
@@ -60,9 +61,9 @@ class Checkpoint:
 
     Notes
     -----
-    A file holds the version of the library, the question (the game's fingerprint, the problem and the method) and a
-    checksum. A file of another version or another question, and a damaged file, raise an error. Limits and the
-    tolerance may change. Nothing in it is code.
+    A file contains the version of the library, the question (the game's fingerprint, the problem and the method) and a
+    checksum. A file from another version or for another question, and a damaged file, raise an error. Limits and the
+    tolerance may change. The file contains no code.
 
     Examples
     --------
@@ -99,7 +100,7 @@ class Checkpoint:
         Parameters
         ----------
         asked : mapping of str to str
-            The question of the run, which must match the file to resume it.
+            The question of the run, which must match the one in the file if the run is resumed.
 
         Raises
         ------
@@ -110,7 +111,7 @@ class Checkpoint:
         there = [each for each in (path, path + PREVIOUS) if Path(each).exists()]
         if there and not self.resume:
             raise CheckpointError(
-                f"{one_line(there[0])} already holds a run: resume it (--resume, or resume=True) or remove the file"
+                f"{one_line(there[0])} already contains a run: resume it (--resume, or resume=True) or remove the file"
             )
         failed: list[CheckpointError] = []
         for each in there:
@@ -132,7 +133,7 @@ class Checkpoint:
 
     @contextmanager
     def kept(self, asked: Mapping[str, str]) -> "Iterator[Keeper]":
-        """Open the checkpoint as :meth:`keeper` does, and write the state when the block ends in any way."""
+        """Open the checkpoint like :meth:`keeper`, and write the state when the block ends, even with an exception."""
         keeper = self.keeper(asked)
         try:
             yield keeper
@@ -146,7 +147,7 @@ class _DamagedError(CheckpointError):
 
 
 class Keeper:
-    """An open checkpoint: the contents read and the state to be written.
+    """An open checkpoint: the contents that were read, and the state that will be written.
 
     Loops get their slots in the order in which they start. A run is deterministic, so a resumed loop finds its own
     state. Nested solves, such as those of a calibration, have their own scopes.
@@ -161,7 +162,8 @@ class Keeper:
     keeps_loops : bool
         Whether the full state of finished loops is kept, so that they can continue, or only their answers.
     asks_time : bool
-        Whether the time limits of loops are part of the question: loops that they stopped are then finished.
+        Whether the time limits of loops are part of the question; a loop that its time limit stopped then counts as
+        finished.
     """
 
     keeps_loops = True
@@ -173,7 +175,7 @@ class Keeper:
         self._parts: dict[str, Saved] = {}  # the finished parts
         self._running: tuple[str, Saved] | None = None  # a copy: no running loop changes these arrays
         self._is_new = False  # whether anything here is not in the file yet
-        self._is_halted = False  # whether a loop was stopped early, so that later loops do not follow from its end
+        self._is_halted = False  # whether a loop was stopped early, so that later loops cannot build on its result
         self._begun: dict[str, int] = {}
         self._scope = ""
         self._written = time.monotonic()
@@ -196,7 +198,7 @@ class Keeper:
         return self.part_at(self.key(name), compute)
 
     def part_at(self, key: str, compute: Callable[[], Saved]) -> Saved:
-        """Return the result of the part with a key, saved or computed."""
+        """Return the result of the part with a given key, saved or computed."""
         if key not in self:
             with self._within(key):
                 self._parts[key] = compute()
@@ -297,12 +299,12 @@ class Keeper:
         self._written = time.monotonic()
 
     def read(self, path: str) -> None:
-        """Read a file.
+        """Read a checkpoint file, and check that it belongs to this run.
 
         Raises
         ------
         CheckpointError
-            If it is damaged, of another version or of another run.
+            If it is damaged, or belongs to another version or another run.
         """
         from .. import __version__
 
@@ -311,7 +313,7 @@ class Keeper:
         for name, value in here.items():
             if found.asked.get(name, "").rpartition("(")[2] != value.rpartition("(")[2]:
                 raise CheckpointError(
-                    f"{one_line(path)} holds another run: its {name} is {shown(found.asked.get(name), 60)}, "
+                    f"{one_line(path)} contains another run: its {name} is {shown(found.asked.get(name), 60)}, "
                     f"expected {shown(value, 60)}"
                 )
         self._running, self._parts = found.running, found.parts
@@ -319,7 +321,7 @@ class Keeper:
 
 @dataclass(frozen=True)
 class Contents:
-    """The contents of a file.
+    """The contents of a checkpoint file.
 
     Attributes
     ----------
@@ -432,7 +434,7 @@ def asked_of(problem: Any, method: Any, **others: Any) -> dict[str, str]:
 
 
 def digest(value: Any) -> str:
-    """Return sixteen hexadecimal digits that identify a question; floats count with nine digits.
+    """Return sixteen hexadecimal digits that identify a question, with floats rounded to nine significant digits.
 
     Examples
     --------

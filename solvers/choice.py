@@ -21,15 +21,16 @@ def choose(problem: Problem, *, exactly: bool = False, iterates: bool = False, q
     has a constraint that is not linear                         ``cvxpy``
     names its own method (``Problem.usual_method``)             that one
     is an equilibrium of more than two players                  ``cfr+``
-    is on a game that states ``Game.exact_up_to``, of more      ``dcfr``, or ``ccfr`` where ``dcfr``
-    sequences than that and than 20,000                         does not take its constraints
+    is on a game that sets ``Game.exact_up_to``, with more      ``dcfr``, or ``ccfr`` under
+    sequences than that and than 20,000                         constraints that require it
     is on a tree of more than 6,000 sequences, or on a flow     ``exact``
     (patrols, transit) of more than 20,000
     is any other                                                ``highs``
     ==========================================================  ===================================
 
-    Sequences are those of both players. The tolerance is the method's (see :func:`~.dispatch.options_of`), unless the
-    game sets the exploitability to which its equilibria are computed (``Game.learned_to``).
+    The sequences of both players are counted together. The tolerance is the method's (see
+    :func:`~.dispatch.options_of`), unless the game sets the exploitability to which its equilibria are computed
+    (``Game.learned_to``).
 
     Parameters
     ----------
@@ -73,12 +74,12 @@ def _is_long(game: Game) -> bool:
 
 
 def prefers_loop(game: Game) -> bool:
-    """Whether a game prefers a loop, because its linear programs take long."""
+    """Whether a game prefers a loop, because its linear programs take a long time."""
     return game.exact_up_to is not None and has_more_sequences(game, game.exact_up_to)
 
 
 def has_more_sequences(game: Game, number: int) -> bool:
-    """Whether both players of a game together have more sequences than a number."""
+    """Whether both players of a game together have more sequences than a given number."""
     form = game.public_form
     if form is None:
         return sum(treeplex.num_sequences for treeplex in game.sequence_form.treeplexes) > number
@@ -86,7 +87,7 @@ def has_more_sequences(game: Game, number: int) -> bool:
 
 
 def _loop(problem: Problem) -> Method | None:
-    """Return the loop that serves a problem; ``None`` if there is none."""
+    """Return the default iterative method for a problem; ``None`` if none supports it."""
     from .methods import CCFR, DCFR
 
     if problem.game.public_form is None:

@@ -1,4 +1,4 @@
-"""Compilation by numba, with a cache on disk that notices damage."""
+"""Compilation by numba, with a disk cache that detects damage."""
 
 import contextlib
 import copy
@@ -73,7 +73,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def why_not_compiled() -> str:
-    """Return why loops are not compiled, and what to do; an empty text if they are."""
+    """Return why loops are not compiled, and what to do; an empty string if they are."""
     config: Any = numba.config
     if not config.DISABLE_JIT:
         return ""
@@ -111,9 +111,9 @@ def compiled(function: Any, cache: bool = False, inline: bool = False) -> Any:
 
 @dataclass
 class Patience:
-    """The budget of this process for work without compiled code: updates times the length of a vector."""
+    """The budget of this process for work without compiled code, in updates times the length of a vector."""
 
-    left: int = 50_000  # about a third of the time of compiling
+    left: int = 50_000  # about a third of the compilation time
 
 
 PATIENCE = Patience()
@@ -150,14 +150,14 @@ class _PartLibrary(JITCodeLibrary):
 
     numba would generate machine code for it, and optimise it again in every caller up to the function that Python
     calls. This library optimises the code once before the last function does, and generates no machine code. Without
-    this one pass compiling is faster still, but some loops run up to a tenth slower.
+    this pass, compilation would be even faster, but some loops would run up to 10 % slower.
     """
 
     is_optimised = False  # the code, or a function that it calls
 
     @property
     def codegen(self) -> Any:
-        """A substitute: numba asks it to record the function's environment, which needs machine code."""
+        """A substitute for numba's code generator, which would need machine code to record the environment."""
         return _NOWHERE
 
     def get_pointer_to_function(self, name: str) -> int:
@@ -173,7 +173,7 @@ class _PartLibrary(JITCodeLibrary):
     def _optimize_final_module(self) -> None:
         self.is_optimised = any(isinstance(one, _PartLibrary) and one.is_optimised for one in self._linking_libraries)
         if _is_next(self, self._final_module):
-            made = self._codegen._module_pass_manager()  # in older numba without a builder
+            made = self._codegen._module_pass_manager()  # older versions of numba return no builder
             manager, *builder = made if isinstance(made, tuple) else (made,)
             manager.run(self._final_module, *builder)
             self.is_optimised = True
@@ -184,7 +184,7 @@ class _PartLibrary(JITCodeLibrary):
 
 
 def _is_next(library: _PartLibrary, module: Any) -> bool:
-    """Whether to optimise this code: it is not short, and no function that it calls was optimised."""
+    """Whether to optimise this code now: only if it is not short, and no function that it calls was optimised."""
     if any(isinstance(one, _PartLibrary) and one.is_optimised for one in library._linking_libraries):
         return False
     return sum(1 for function in module.functions for _ in function.blocks) >= _SHORT
@@ -195,10 +195,10 @@ _SHORT = 8
 
 
 class _Nowhere:
-    """Accepts the environments of functions and forgets them."""
+    """A substitute code generator that discards the environments of functions."""
 
     def set_env(self, name: str, environment: Any) -> None:
-        """Forget an environment."""
+        """Discard an environment."""
 
 
 _NOWHERE = _Nowhere()
@@ -214,7 +214,7 @@ class Fielded(types.Type):
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _FieldsOfNone(FunctionPass):
-    """Replaces fields that are ``None``, and ``is None`` tests of arguments and other fields, by constants.
+    """A pass that replaces fields that are ``None``, and ``is None`` tests of arguments and other fields, by constants.
 
     numba removes branches that depend on whether an argument is ``None``. With this pass it also does so for fields.
     """
@@ -272,7 +272,7 @@ class _Remembering:
     Without the cache, numba tries all declarations of a function again at each call.
     """
 
-    _found: ClassVar[dict[Any, Any]] = {}  # holds the function, so that its identity is not reused
+    _found: ClassVar[dict[Any, Any]] = {}  # keeps a reference to the function, so that its identity is not reused
 
     def __init__(self, context: Any) -> None:
         self._context = context
@@ -291,7 +291,7 @@ class _Remembering:
         return self._found[call][0]
 
     def resolve_setitem(self, target: Any, index: Any, value: Any) -> Any:
-        """Return the signature of the replacement of an item."""
+        """Return the signature of an item assignment."""
         replace = self._context.resolve_value_type(operator.setitem)
         return self.resolve_function_type(replace, (target, index, value), {})
 
@@ -304,7 +304,7 @@ class _Remembering:
 class _Remembered(types.Function):
     """The type of a built-in function that asks the typing context for its signatures.
 
-    numba's code generator would otherwise ask the function itself, which remembers nothing.
+    numba's code generator would otherwise ask the function itself, which has no cache.
     """
 
     def __init__(self, function: Any) -> None:
@@ -341,13 +341,13 @@ class _SettledFlags(Flags):
 
 
 class _LeanContext(CPUContext):
-    """numba's context for generating code, which remembers what generates the code of a call."""
+    """numba's code generation context, with a cache of the implementations of calls."""
 
     _found: ClassVar[dict[Any, Any]] = {}
 
     def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
-        """Return what generates the code of a call with a signature."""
-        if fn == "__array__":  # numba asks for it whenever code touches an array; only other libraries' have it
+        """Return the function that generates the code of a call with a signature."""
+        if fn == "__array__":  # numba asks for it at every use of an array; only other libraries' arrays have it
             raise NotImplementedError("no arrays but numpy's")
         signature = sig.as_function()
         call = (fn.get_impl_key(signature) if isinstance(fn, types.Callable) else fn), signature
@@ -458,11 +458,11 @@ def _announce(dispatcher: Any, kept: Any) -> None:
             stack.enter_context(_without_collecting())
             stack.enter_context(_untimed())
             stack.enter_context(warnings.catch_warnings())
-            # With NUMBA_OPT=0 the code contains addresses, so that each process compiles it: the warning is of no use.
+            # With NUMBA_OPT=0 the code contains addresses, so each process must compile it, and the warning is useless.
             warnings.filterwarnings("ignore", message="Cannot cache compiled function")
             try:
                 return compile_now(signature)
-            except RuntimeError:  # numba saves the code last, and may fail to: errors in LLVM's callback are lost
+            except RuntimeError:  # numba saves the code last, which may fail: errors in LLVM's callback are lost
                 if signature not in dispatcher.overloads:
                     raise
                 return dispatcher.overloads[signature].entry_point
@@ -472,7 +472,7 @@ def _announce(dispatcher: Any, kept: Any) -> None:
 
 @contextlib.contextmanager
 def _without_collecting() -> Iterator[None]:
-    """Disable Python's search for reference cycles, which would take a tenth of the time of compiling.
+    """Disable Python's search for reference cycles, which would take a tenth of the compilation time.
 
     Afterwards all new objects count as old at once, so that collections of young objects skip them. Objects that a
     program has frozen stay frozen.
@@ -491,7 +491,7 @@ def _without_collecting() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _untimed() -> Iterator[None]:
-    """Keep numba from timing each of the thousands of calls of LLVM."""
+    """Keep numba from timing each of its thousands of LLVM calls."""
     callbacks = getattr(llvm_library._lock, "_cblist", [])
     removed = [callbacks.pop() for _ in list(callbacks)]
     try:
@@ -522,7 +522,7 @@ def _sources(function: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _fields(signature: Any) -> Iterator[Any]:
-    """Yield the field names of all named tuples among a signature's types, where fields are positions."""
+    """Yield the field names of all named tuples among a signature's types, where fields are known only by position."""
     for one in signature:
         if isinstance(one, types.NamedTuple):
             yield one.fields
@@ -553,7 +553,7 @@ class _CheckedCacheFile(IndexDataCacheFile):
         self._save_index(self._load_index() | {key: self._named(key)})
 
     def load(self, key: Any) -> Any:
-        """Return the compiled code of a signature; ``None`` if it does not exist or has other sources."""
+        """Return the compiled code of a signature; ``None`` if it does not exist or its sources have changed."""
         if not self.has(key):
             return None
         try:

@@ -1,4 +1,4 @@
-"""Choice of a method and its options, and the call of its backend, which is imported on first use."""
+"""The choice of a method and its options, and the call to its backend, which is imported on first use."""
 
 import math
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def run_method(method: Method, problem: Problem, options: Options, part: str = "
             outcome = kept_outcome(options.checkpoint, part, method, lambda: run(problem, options))
         else:
             outcome = run(problem, options)
-    for watch, before in zip(stopwatches(), built, strict=True):  # the method's own building, without the game's
+    for watch, before in zip(stopwatches(), built, strict=True):  # the method's building time, without the game's
         watch.move(max(0.0, outcome.build_seconds - (watch.seconds["building"] - before)), "building")
     return outcome
 
@@ -151,7 +151,7 @@ def solved(problem: Any, method: str | Method, **limits: Any) -> Solution:
 
 
 def refuse_unfinished(solution: Solution, needed: str = "") -> None:
-    """Raise an error if a partial solve was ended by Ctrl-C or by the time limit of the whole.
+    """Raise an error if a partial solve was ended by Ctrl-C or by the overall time limit.
 
     Raises
     ------

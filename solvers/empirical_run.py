@@ -68,9 +68,9 @@ class EmpiricalRun:
         is_posed = players == 1 or form.is_zero_sum or (players == 2 and form.constant_sum is not None)
         problem: Problem = Nash(game) if is_posed else EpsilonNash(game)
         if not isinstance(chosen, RegretMethod | MCCFR) or not problem.needs <= chosen.serves:
-            raise UnknownMethodError(f"the method is {shown(method)}, expected an iterative one for Nash equilibria")
+            raise UnknownMethodError(f"the method is {shown(method)}, expected an iterative method for Nash equilibria")
         if isinstance(chosen, RestartedCFR):
-            raise UnknownMethodError(f"the method is {shown(method)}, expected one without restarts")
+            raise UnknownMethodError(f"the method is {shown(method)}, expected a method without restarts")
         options = Options(tol=0.0, violation=0.0, max_iterations=NEVER, time_limit=0.0, seed=seed)
         self._stepper: RegretStepper | JointStepper | SamplingStepper
         if isinstance(chosen, RegretMethod):
@@ -80,7 +80,8 @@ class EmpiricalRun:
         else:
             from .sampling.sampler import stepper as sampling_stepper
 
-            # The average is that of the play: the method's own average is not used, and simple averages take no time.
+            # Only the average of the recorded play is used. The method's own average is not, and a simple one takes no
+            # time.
             simple = replace(chosen, averaging="simple")
             self._rule, self._stepper = Rule(), sampling_stepper(simple, problem, options)
         self._stepper.next_check = NEVER  # certificates are not used
@@ -109,14 +110,14 @@ class EmpiricalRun:
         ----------
         iterations : int
         every : int
-                    The number of iterations per recorded profile, which is the one before the first of them; the play
-                    then consists of these profiles only. Recording takes as long as computing best responses, much
-                    longer than a sampled iteration.
+            The number of iterations per recorded profile, which is the profile before the first of them. The play then
+            consists of these profiles only. Recording a profile takes as long as computing best responses, much longer
+            than a sampled iteration.
 
         Raises
         ------
         UnknownMethodError
-            If a number is not valid.
+            If a number is invalid.
         """
         check_whole(iterations, "iterations", UnknownMethodError)
         check_whole(every, "every", UnknownMethodError, "[1, inf)")

@@ -36,7 +36,7 @@ def excluded(constraints: Sequence[Constraint], multipliers: Mapping[str, float]
 def proof_weights(constraints: Sequence[Constraint], multipliers: Mapping[str, float], plan: Floats) -> list[float]:
     """Return the weight of each constraint in the proof: its multiplier times the largest slope of its function.
 
-    A function without slopes, such as that of 0 x ≤ −1, counts with its constant.
+    For a function without slopes, such as that of 0 x ≤ −1, the constant replaces the slope.
     """
     weights = []
     for constraint in constraints:

@@ -252,7 +252,7 @@ class FeasiblePlans:
                 other = self._response(gradient, behaviour, local)
                 column = self._values(other) / sizes
                 if columns and prices @ column > -1.0 + 1e-9 * max(1.0, float(np.abs(prices).max())):
-                    break  # the plan does not help: no other is better
+                    break  # this plan does not help, and no other plan is better
                 for share in _STEPS if any(not isinstance(one, LinearConstraint) for one in self.others) else (1.0,):
                     plans.append(plan + share * (other - plan))
                     columns.append(column if share == 1.0 else self._values(plans[-1]) / sizes)

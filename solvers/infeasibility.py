@@ -21,7 +21,7 @@ from .outcome import Options, Outcome, Status, nearest_profile
 from .second_questions import second_question
 from .solution import Solution
 
-#: The question, in words.
+#: The description of this computation in messages.
 _SOUGHT = "whether the constraints can be met"
 #: The ratio of sizes above which linear constraints are divided by their sizes.
 _SPREAD = 1e3
@@ -41,7 +41,7 @@ def judged(
     options : Options
     outcome : Outcome
     answer : Answer
-        The answer of the solve: Ctrl-C ends the question.
+        The answer of the solve; Ctrl-C then ends only this computation.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def judged(
 def _is_in_doubt(problem: Problem, options: Options, outcome: Outcome) -> bool:
     """Whether constraints may be impossible to meet: the method reports it, or found no strategies that meet them.
 
-    If constraints miss each other only slightly, learned multipliers prove that late.
+    If constraints are only slightly incompatible, learned multipliers prove it late.
     """
     if outcome.stopped in (Status.INFEASIBLE, Status.UNBOUNDED):
         return True

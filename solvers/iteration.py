@@ -38,7 +38,7 @@ class Checks(NamedTuple):
 
     iterations: Integers
     errors: Floats
-    is_met: bool  # whether the last one proves the tolerance
+    is_met: bool  # whether the last error meets the tolerance
 
 
 class Stepper(ABC):
@@ -57,9 +57,9 @@ class Stepper(ABC):
     begins_with_check : bool
         Whether the answer may be good enough before the first step.
     may_break_off : bool
-        Whether Ctrl-C may interrupt a step, because steps may take long. Then :meth:`saved` must return a valid state
-        at any time, or the stepper keeps no checkpoint. Otherwise signals are delayed until the end of a step, and a
-        run that another exception ends within a step keeps its last checkpoint.
+        Whether Ctrl-C may interrupt a step, because steps may take a long time. Then :meth:`saved` must return a valid
+        state at any time, or the stepper keeps no checkpoint. Otherwise signals are delayed until the end of a step,
+        and a run that another exception ends within a step keeps its last checkpoint.
     """
 
     first_step: int = 32
@@ -83,7 +83,7 @@ class Stepper(ABC):
         return NEVER if self.next_check is None else self.next_check - self.iterations
 
     def check_after(self, clock: int) -> int:
-        """Return when the next certificate is due, given the clock at the last one."""
+        """Return the clock at which the next certificate is due, given the clock at the last one."""
         return max(clock + 1, int(clock * CHECK_GROWTH))
 
     @abstractmethod
@@ -202,11 +202,11 @@ class _Loop:
     Attributes
     ----------
     begun : float
-        When the run began, on a clock that stopped between its parts.
+        The time at which the run began, on a clock that stopped between its parts.
     checked : list of tuples
         For each check: the iterations, the time, the error and the stepper's clock.
     last : Status or None
-        The status of the run, if its checkpoint is of a finished run.
+        The status of the run, if its checkpoint belongs to a finished run.
     """
 
     def __init__(self, stepper: Stepper, options: Options) -> None:
@@ -215,7 +215,7 @@ class _Loop:
         self._limit = seconds_left(options.time_limit)
         self._first, self._took = stepper.iterations, 0.0
         self.checked: list[tuple[int, float, float, int]] = []
-        self._is_met = False  # whether the last check proves the tolerance
+        self._is_met = False  # whether the last check meets the tolerance
         self._is_extra = False  # whether the last check was made only because the run ended
         self._is_torn = False  # whether an exception would leave the stepper in an inconsistent state
         self._found: Status | None = None  # the result of the last look
@@ -342,6 +342,6 @@ class _Loop:
 
 
 def _next_chunk(chunk: int, done: int, took: float, left: float) -> int:
-    """Return the number of iterations in the next step: at most fourfold, and within the time that is left."""
+    """Return the number of iterations in the next step: at most four times as many, and within the remaining time."""
     fit = done * min(CALL_SECONDS, max(left, 0.0)) / max(took, 1e-9)
     return max(1, min(4 * chunk, int(fit)))

@@ -3,7 +3,7 @@
 OF_SOLUTIONS = {
     "x": "profile[0].plan",
     "y": "profile[1].plan",
-    "strategies": "profile, or strategy for one player's",
+    "strategies": "profile, or strategy for a single player",
     "policy": "profile[player][infoset]",
     "average_policy": "profile",
     "solution": "profile",

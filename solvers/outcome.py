@@ -57,8 +57,8 @@ _ADVICE = {
     Status.INFEASIBLE: "no strategy meets the constraints: loosen one of them",
     Status.UNBOUNDED: "the objective is unbounded: add a constraint",
     Status.UNCERTIFIED: "the method finished, but the certificate does not meet the tolerance: "
-    "loosen tol, or use highs-simplex where it serves the problem",
-    Status.INTERRUPTED: "stopped by the user: the solution holds the latest strategies",
+    "loosen tol, or use highs-simplex if it supports the problem",
+    Status.INTERRUPTED: "stopped by the user: the solution contains the latest strategies",
 }
 
 

@@ -1,4 +1,4 @@
-"""Solutions of patrols, and the worth of a unit, a street or a limit by solving again without or with it."""
+"""Solutions of patrols, and the worth of a unit, a street or a limit, found by solving again with and without it."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -97,7 +97,7 @@ def carried(profile: Profile, game: Game) -> Profile:
 
 @dataclass(frozen=True)
 class Changed:
-    """A patrol with one thing changed.
+    """The result of solving a patrol with one change.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class Changed:
     lower, upper : float or None
         Proven bounds on the value.
     worth : float or None
-        The decrease of the value by the change.
+        The decrease of the value due to the change.
     """
 
     change: str
@@ -153,7 +153,7 @@ class WhatIf(Displayed):
 
     @property
     def blocks(self) -> tuple[Content, ...]:
-        """A table for a page."""
+        """The table, as the content of a page."""
         return tuple(self._html_blocks())
 
     def _html_blocks(self) -> Iterator[Content]:
@@ -161,7 +161,7 @@ class WhatIf(Displayed):
 
 
 def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:
-    """Solve a patrol again with one thing changed at a time.
+    """Solve a patrol again, with one change at a time.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:
     UnsupportedProblemError
         If the solution belongs to another kind of game.
     InvalidGameError
-        If a change cannot be read, or does not fit the patrol.
+        If a change cannot be parsed, or does not fit the patrol.
 
     Notes
     -----
@@ -227,12 +227,12 @@ def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:
 
 
 def changed_patrols(patrol: Patrol, text: str) -> Mapping[str, Patrol]:
-    """Return the patrols that a change of :func:`what_if` creates, by the text of the change.
+    """Return the patrols that a change of :func:`what_if` creates, by the description of the change.
 
     Raises
     ------
     InvalidGameError
-        If it cannot be read, or does not fit the patrol.
+        If the change cannot be parsed, or does not fit the patrol.
     """
     word, _, rest = (part.strip() for part in text.strip().partition(" "))
     if text.strip() == "units":

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from .solution import Solution
 
-#: The number of constraints in a picture.
+#: The largest number of constraints in a picture.
 _CONSTRAINTS = 24
-#: The number of infosets if strategies are drawn next to other panels.
+#: The largest number of infosets if strategies are drawn next to other panels.
 _INFOSETS = 16
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Display
 
-#: The functions that are told what a solve waits for.
+#: The functions to call with a description of what a solve waits for.
 _SHOWING: list[Callable[[str], None]] = []
 
 
@@ -40,7 +40,7 @@ def waiting_for(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def showing(show: Callable[[str], None]) -> Iterator[None]:
-    """Call a function with what a solve waits for, and with an empty text afterwards; see :func:`waiting_for`."""
+    """Call a function with what a solve waits for, and with an empty string afterwards; see :func:`waiting_for`."""
     _SHOWING.append(show)
     try:
         yield

@@ -31,7 +31,7 @@ class Record(Fielded):
         return self.named, self.members
 
     def __hash__(self) -> int:
-        return hash(self.name)  # Python caches the hash of a text, but not of a tuple of members
+        return hash(self.name)  # Python caches the hash of a string, but not of a tuple of members
 
     def __eq__(self, other: object) -> bool:
         return self is other or super().__eq__(other)
@@ -110,7 +110,7 @@ def _unbox(record: Any, value: Any, c: Any) -> Any:
     for number, member in enumerate(record.members):
         item, field = c.pyapi.tuple_getitem(value, number), _field(c.context, c.builder, record, address, number)
         if type(member) is types.Array:
-            # In place, and without numba's second look at the type, by which this code was chosen.
+            # In place, and without inspecting the type again, because numba chose this code by the type.
             code = c.pyapi.numba_array_adaptor(item, c.builder.bitcast(field, address.type))
             failed = c.builder.or_(failed, c.builder.icmp_signed("!=", code, code.type(0)))
             continue

@@ -1,4 +1,4 @@
-"""Which infoset to change first: how much of a player's exploitability goes away by changing one infoset alone."""
+"""Repairs: the decrease of a player's exploitability if the strategy changes at one infoset alone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from .exact.highs_models import silent_solver
 
 #: A repair below this part of the largest counterfactual value is round-off.
 _ROUND_OFF = 1e-10
-#: By default, passes over the game are limited to this many sequences and payoffs in all, and to numbers between these.
+#: By default, passes visit about this many sequences and payoffs in total; their number is between the next two.
 _WORK, _FEWEST, _MOST = 300_000_000, 100, 10_000
 
 
@@ -31,15 +31,15 @@ class Repairs:
     Attributes
     ----------
     rows : tuple of dict
-        The largest repair first. Each has ``player``; ``infoset``, its label as text; ``repair``, by how much the
-        strategy's worst case rises, in payoff units; ``repair_upper``, a proven upper bound on what any change there
-        achieves; ``loss`` and ``reach``, as in :func:`~treeplex.seqform.largest_losses`; ``action``, the action whose
+        The largest repair first. Each has ``player``; ``infoset``, its label as a string; ``repair``, the increase of
+        the strategy's worst case, in payoff units; ``repair_upper``, a proven upper bound on the increase by any change
+        there; ``loss`` and ``reach``, as in :func:`~treeplex.seqform.largest_losses`; ``action``, the action whose
         probability falls most, ``probability`` and ``repaired``, its probability before and after; ``better``, the
         action whose probability rises most; and ``strategy``, the probability of each action after the repair.
     elsewhere : float
         Changing any single infoset that is not listed raises the worst case by at most this much.
     passes : int
-        How many times the game was passed over.
+        The number of passes over the game.
     complete : bool
         Whether the search was finished; otherwise an infoset that is not listed may have a larger repair than those
         listed, of at most `elsewhere`.
@@ -59,58 +59,58 @@ def largest_repairs(
     top: int = 10,
     passes: int | None = None,
 ) -> Repairs:
-    """Return the infosets at which changing the strategy there alone takes most off a player's exploitability.
+    """Return the infosets at which a change of the strategy there alone reduces a player's exploitability most.
 
     Parameters
     ----------
     game : Game or SequenceForm
-        Of two players whose payoffs have a constant sum; plans may form a flow polytope.
+        Two players, constant-sum; plans may form a flow polytope.
     profile : Profile
-        A player's repairs depend on its own strategy only, the column ``loss`` on those of both.
+        A player's repairs depend only on its own strategy; the column ``loss`` depends on both strategies.
     players : sequence of int, optional
-        Whose infosets; by default both players'.
+        The players whose infosets are searched; by default both.
     top : int
-        How many infosets at most.
+        The largest number of infosets to return.
     passes : int, optional
-        How many passes over the game are allowed, about one for each best response. By default 100 to 10,000,
+        The largest number of passes over the game, about one for each best response. By default 100 to 10,000,
         depending on the size of the game.
 
     Returns
     -------
     Repairs
-        Infosets where nothing but round-off can be repaired are left out.
+        Infosets whose repair is only round-off are omitted.
 
     Raises
     ------
     InvalidStrategyError
-        If the profile is of another game, or there is no such player.
+        If the profile belongs to another game, or a player does not exist.
     UnsupportedProblemError
-        If the game does not have two players whose payoffs have a constant sum.
+        If the game is not a two-player constant-sum game.
 
     Notes
     -----
-    Let x be player i's plan, W(x) = max over y of u₋ᵢ(x, y) what the opponent's best response is paid, and x_λ the plan
-    that plays the distribution λ at infoset I and as before everywhere else. The *repair* of I is
+    Let x be player i's plan, W(x) = max over y of u₋ᵢ(x, y) the payoff of the opponent's best response, and x_λ the
+    plan that plays the distribution λ at infoset I and as before everywhere else. The *repair* of I is
 
         r(I) = W(x) − min over λ of W(x_λ) ≥ 0,
 
-    at most the exploitability of x, and equal to it if an equilibrium strategy differs from x at I alone. It is 0 where
-    x does not play to. Since x_λ = Σ_a λ_a x_a, with x_a the plan that always plays a at I, and payoffs are linear in
-    plans, W(x_λ) = max over y of Σ_a λ_a g_a · y, where g_a is what the opponent's sequences are paid against x_a. The
-    minimum is a matrix game between the actions at I and the opponent's plans. Cutting planes solve it (J. E. Kelley,
-    "The cutting-plane method for solving convex programs", Journal of the SIAM 8, 1960; with best responses, the
-    double oracle of McMahan, Gordon and Blum, ICML 2003): a best response to x_λ evaluates λ, and adds a column.
+    at most the exploitability of x, and equal to it if an equilibrium strategy differs from x at I alone. It is 0 at
+    infosets that x does not reach. Since x_λ = Σ_a λ_a x_a, with x_a the plan that always plays a at I, and payoffs are
+    linear in plans, W(x_λ) = max over y of Σ_a λ_a g_a · y, where g_a is the payoff of the opponent's sequences against
+    x_a. The minimum is a matrix game between the actions at I and the opponent's plans. Cutting planes solve it (J. E.
+    Kelley, "The cutting-plane method for solving convex programs", Journal of the SIAM 8, 1960; with best responses,
+    the double oracle of McMahan, Gordon and Blum, ICML 2003): a best response to x_λ evaluates λ, and adds a column.
 
-    Every plan y of the opponent, mixed ones too, bounds all repairs at once:
+    Every plan y of the opponent, pure or mixed, bounds all repairs at once:
 
         r(I) ≤ W(x) − u₋ᵢ(x, y) + x(I) (max_a q(I, a) − Σ_a b(I, a) q(I, a)),
 
-    with player i's behaviour b and the counterfactual values q of going on with b against y. The best response to x is
-    the first such y; the optimal mixture for each infoset that is solved is another. The infoset with the largest
+    with player i's behaviour b and the counterfactual values q of continuing with b against y. The best response to x
+    is the first such y; the optimal mixture for each infoset that is solved is another. The infoset with the largest
     bound is solved next, until no bound exceeds the repairs found.
 
-    A repair is what an evaluated strategy achieves. Upper bounds follow from the opponent's plans, whatever the linear
-    programs return.
+    The value of a repair is computed from a strategy that achieves it. Upper bounds follow from the opponent's plans,
+    even if the linear programs are inaccurate.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def largest_repairs(
 
 
 class _Passes:
-    """How many passes over the game have been made, and how many are left."""
+    """A counter of the passes over the game that have been made, and of those that are left."""
 
     def __init__(self, allowed: int) -> None:
         self.allowed, self.used = allowed, 0
@@ -186,12 +186,12 @@ class _Side:
         return np.where(self.solved, 0.0, self.bounds)
 
     def _opponent_paid(self, plan: Floats) -> Floats:
-        """Return what each sequence of the opponent is paid against a plan of the player."""
+        """Return the payoff of each sequence of the opponent against a plan of the player."""
         self.budget.used += 1
         return self.form.gradient(1 - self.player, [plan, plan])
 
     def tighten(self, reply: Floats) -> None:
-        """Lower the bounds to what a plan of the opponent proves."""
+        """Lower the bounds to those that a plan of the opponent proves."""
         if not self.own.num_infosets:
             return
         self.budget.used += 1
@@ -218,7 +218,7 @@ class _Side:
             achieved = self.worst - response.value
             if achieved > lower:
                 lower, played = achieved, trial
-            # A column that does not cut the trial off adds nothing, nor does a repair that meets its bound.
+            # A column that does not cut off the trial adds nothing, and a repair that meets its bound is final.
             if achieved >= game.value(trial) - round_off or upper <= lower + round_off:
                 break
             game.add(self.worst - paid @ response.plan, response.plan)
@@ -241,14 +241,14 @@ class _Side:
 
 @dataclass
 class _ActionGame:
-    """The matrix game between the actions at an infoset, which gain, and the plans of the opponent found so far."""
+    """The matrix game between the actions at an infoset, which maximise, and the opponent's plans found so far."""
 
     num_actions: int
     columns: list[Floats] = field(default_factory=list)
     replies: list[Floats] = field(default_factory=list)
 
     def add(self, column: Floats, reply: Floats) -> None:
-        """Add a plan of the opponent, and what each action gains against it."""
+        """Add a plan of the opponent, and the gain of each action against it."""
         self.columns.append(column)
         self.replies.append(reply)
         if len(self.columns) == 2:  # a single column needs no linear program
@@ -257,7 +257,7 @@ class _ActionGame:
             self._add_row(column)
 
     def _begin(self) -> None:
-        """Begin max {t : t ≤ c · λ for each column c, λ in the simplex}, in units of the first column."""
+        """Set up the program max {t : t ≤ c · λ for each column c, λ in the simplex}, in units of the first column."""
         count = self.num_actions
         self._unit = float(np.abs(self.columns[0]).max()) or 1.0
         self._solver = silent_solver()
@@ -272,11 +272,11 @@ class _ActionGame:
         self._solver.addRow(0.0, np.inf, len(entries), np.arange(len(entries)), entries)
 
     def value(self, actions: Floats) -> float:
-        """Return what a distribution over the actions gains against the plans that were found."""
+        """Return the gain of a distribution over the actions against the plans found so far."""
         return float(min(column @ actions for column in self.columns))
 
     def solve(self) -> tuple[Floats, Floats, float]:
-        """Return the best distribution over the actions, the opponent's best mixture, and what the mixture proves."""
+        """Return the best distribution over the actions, the opponent's best mixture, and the bound that it proves."""
         self._solver.run()
         solution = self._solver.getSolution()
         actions = np.maximum(solution.col_value[: self.num_actions], 0.0)
@@ -287,7 +287,7 @@ class _ActionGame:
 
 @dataclass(frozen=True, eq=False)
 class _Repair:
-    """The repair of an infoset: what it is at least and at most, and the local strategy that achieves the former."""
+    """The repair of an infoset: its lower and upper bounds, and the local strategy that achieves the lower one."""
 
     side: _Side
     infoset: int

@@ -134,7 +134,7 @@ def _spot_page(
         *certificate_blocks(solution),
         prose(
             f"Here player 0 is out of position, player 1 in position, and payoffs are EVs minus half of the pot, "
-            f"{number(solved.spot.pot / 2)}: so they sum to 0{', minus the rake' if solved.spot.rake else ''}.",
+            f"{number(solved.spot.pot / 2)}, so they sum to 0{', minus the rake' if solved.spot.rake else ''}.",
             cls="dim",
         ),
         *_prices(solution),
@@ -202,8 +202,8 @@ def frontier_page(problem: RestrictedNash, frontier: Frontier, status: Status, m
         (number(numbers[0]), number(numbers[-1])) for numbers in (frontier.gains, frontier.exploitabilities)
     )
     whom = "the worst of these opponents" if problem.constraints else "the model"
-    said = f"{best}. Against {whom} they gain from {least} to {most} more than the value of the game."
-    risked = f" Against other opponents they may lose from {safest} to {riskiest} of it."
+    said = f"{best}. Against {whom} they gain {least} to {most} more than the value of the game."
+    risked = f" Against other opponents they may lose {safest} to {riskiest} of it."
     proof = (
         "at each p where the strategy changes, a strategy of the other player proves it, and in between it follows "
         "because the optimum is convex in p. The gains and possible losses of strategies are computed by best replies, "
@@ -220,7 +220,7 @@ def frontier_page(problem: RestrictedNash, frontier: Frontier, status: Status, m
         sheet_table(
             frontier.pieces,
             caption="Where the best strategy changes" if frontier.whole else "The strategies, and the p of each",
-            more="--json has all",
+            more="--json lists all",
         ),
         heading("Why you can trust this"),
         prose(f"No strategy is better for any p by more than {_error(frontier.gap)}: {proof}"),
@@ -334,7 +334,7 @@ def certificate_blocks(solution: Solution) -> Iterator[Content]:
     if infeasibility is not None:
         yield prose(
             f"The proof weights the constraints so that every strategy of player {infeasibility.player} "
-            f"breaks them by at least {number(infeasibility.proven)} in sum. One best reply checks this for all "
+            f"violates them by at least {number(infeasibility.proven)} in total. One best reply checks this for all "
             "strategies at once."
             + " If you drop any one of the constraints named above, the others named can be met together."
             * bool(infeasibility.conflict)
@@ -369,16 +369,16 @@ def certificate_blocks(solution: Solution) -> Iterator[Content]:
     elif lower is not None and upper is not None:
         whom = "the payoff of player 0" if player is None else "the objective"
         yield prose(
-            f"At the optimum {whom} is between {number(lower)} and {number(upper)}. One end is what these strategies "
-            "earn against a best reply. The other follows from duality: no strategy does better against a "
+            f"At the optimum {whom} is between {number(lower)} and {number(upper)}. One bound is the payoff of "
+            "these strategies against a best reply. The other follows from duality: no strategy does better against a "
             f"strategy of the other player{' with multipliers of the constraints' if solution.multipliers else ''} "
             "than the best reply. (Any such strategy gives a valid bound; a good strategy gives a "
             "tight bound.)"
         )
         if certificate.violation > _NOTHING * problem.unit:
             yield prose(
-                f"Constraints are missed by up to {_error(certificate.violation)}, by round-off or because the method "
-                "stopped; the bounds may be off by this violation times the prices."
+                f"Constraints are violated by up to {_error(certificate.violation)}, by round-off or because the "
+                "method stopped; the bounds may be off by this violation times the prices."
                 if problem.penalty is None
                 else "Constraints may be violated here, at the given penalty, which is part of the bounds."
             )
@@ -412,8 +412,8 @@ def _prices(solution: Solution) -> Iterator[Content]:
         yield bullets([_said_of_price(solution, name, one, owner.get(name), unit) for name, one in prices.items()])
         if any(isinstance(each, LinearConstraint) and each.fixed for each in constraints):
             yield prose(
-                "A bound on how often an action is taken at an infoset is loosened in units of the player's "
-                "probability of playing to the infoset."
+                "A bound on the frequency of an action at an infoset is loosened in units of the player's own "
+                "probability of reaching the infoset."
             )
     else:
         binding = sum(price > nothing for price in prices.values())
@@ -421,8 +421,8 @@ def _prices(solution: Solution) -> Iterator[Content]:
             f"{binding:,} of {len(prices):,} constraints have a price. A proven price is the gain from loosening the "
             f"constraint by one unit, for small changes, to the player whose constraint it is, {unit}."
         )
-    caption = "Constraints, their prices, and by how much they are violated"
-    yield from (sheet_table(each, caption=caption, more="--json has all") for each in found_rows(solution).tables)
+    caption = "Constraints, their prices and their violations"
+    yield from (sheet_table(each, caption=caption, more="--json lists all") for each in found_rows(solution).tables)
 
 
 def _said_of_price(solution: Solution, name: str, price: float, player: int | None, unit: str) -> str:
@@ -529,7 +529,7 @@ def _frontier(problem: RestrictedNash, frontier: Frontier, start: float) -> Expl
     if not frontier.whole:
         losses, gains = frontier.exploitabilities.tolist(), frontier.gains.tolist()
         return Exploration(
-            "what may be lost",
+            "possible loss",
             f"The {count:,} strategies, from the safest to the one that earns the most; between two of them the "
             "strategy is a mixture of both. It is worse than the best strategy by at most the gap.",
             losses,
@@ -548,7 +548,7 @@ def _frontier(problem: RestrictedNash, frontier: Frontier, start: float) -> Expl
         [end for piece in range(count) for end in ends[piece : piece + 2]],
         {
             "gain against the model": frontier.gains[twice].tolist(),
-            "may be lost": frontier.exploitabilities[twice].tolist(),
+            "possible loss": frontier.exploitabilities[twice].tolist(),
         },
         [frontier.strategies[each] for each in twice],
         start,
@@ -664,7 +664,7 @@ def slider_block(found: Exploration) -> Element:
 
 
 def _between(stops: Sequence[float], numbers: Any, value: float) -> float:
-    """Return the number that a slider shows at a value; at a jump, the right side."""
+    """Return the number that a slider shows at a value; at a jump, the number to its right."""
     last = min(max(1, int(np.searchsorted(np.asarray(stops), value, side="right"))), len(stops) - 1)
     low, high = stops[last - 1], stops[last]
     part = min(1.0, (value - low) / (high - low)) if high > low else 1.0
@@ -752,7 +752,7 @@ def origin(again: str, *citations: str) -> Iterator[Content]:
 
 
 def _python(solution: Solution) -> str:
-    """Return Python code that poses and solves the problem again; arguments without a text are left open."""
+    """Return Python code that poses and solves the problem again; arguments that have no string form are left open."""
     problem, method = solution.problem, solution.method
     top_level = dir(import_module("..", __package__))
     kind, names, lines = type(problem).__name__, {"load_game", "solve"}, []

@@ -98,7 +98,7 @@ class Solution(Drawn, Displayed):
     seconds : float
         The time of the solve alone, without importing, compiling and building.
     build_seconds : float
-        The time of building the game, at any time, and the method's own data.
+        The time spent on building the game, whenever that was, and the method's own data.
     history : History
     multipliers : mapping of str to float
         By constraint, at least 0: the gain of the constraint's player per unit by which only f(x) ≤ 0 is loosened. For
@@ -202,7 +202,7 @@ class Solution(Drawn, Displayed):
     def upper(self) -> float | None:
         """Proven upper bound on the optimal objective.
 
-        For a response in steps: among the strategies that agree with its decisions before the last step.
+        For a response in steps, it covers only strategies that agree with its decisions before the last step.
         """
         return self.certificate.upper
 
@@ -213,7 +213,7 @@ class Solution(Drawn, Displayed):
 
     @property
     def exploitability(self) -> float:
-        """NashConv divided by the number of players for a profile; the possible loss of the value for one strategy.
+        """For a profile, NashConv divided by the number of players; for one strategy, its largest loss of game value.
 
         For a commitment, the follower's possible gain from its best reply.
         """
@@ -223,7 +223,7 @@ class Solution(Drawn, Displayed):
     def regrets(self) -> tuple[float, ...] | None:
         """The gain from each player's best response; ε is the largest.
 
-        Only for :class:`~treeplex.models.problems.EpsilonNash`; ``None`` if payoffs sum to zero.
+        Available only for :class:`~treeplex.models.problems.EpsilonNash`; ``None`` if payoffs sum to zero.
         """
         return self.certificate.regrets
 
@@ -273,8 +273,8 @@ class Solution(Drawn, Displayed):
     def safety_bound(self) -> float | None:
         """The bound on exploitability from the gain and proven gaps: (p gain + gaps) / (1 − p).
 
-        For restricted Nash responses and :class:`~treeplex.CDRNR`; for :class:`~treeplex.SES` it depends on how far the
-        model's reach is from the equilibrium's. ``None`` if there is no such bound.
+        It exists for restricted Nash responses, :class:`~treeplex.CDRNR` and :class:`~treeplex.SES`, where it also
+        depends on the distance of the model's reach from the equilibrium's; ``None`` if there is no such bound.
         """
         return self.problem.safety_bound(self.certificate, self.dual_certificate)
 
@@ -282,7 +282,7 @@ class Solution(Drawn, Displayed):
     def slack(self) -> float | None:
         """The round-off allowance by which a best equilibrium strategy may guarantee less than the value of the game.
 
-        Only for ``BestNash``; see there.
+        Available only for ``BestNash``; see there.
         """
         slack = self.problem.slack
         return None if slack is None else float(slack)
@@ -312,7 +312,7 @@ class Solution(Drawn, Displayed):
         return self.certificate.violation
 
     def price_text(self, name: str, text: Callable[[float], str]) -> str:
-        """Return the price of a constraint as text, noting whether it is only a multiplier.
+        """Return the price of a constraint as a string, noting whether it is only a multiplier.
 
         Parameters
         ----------

@@ -80,8 +80,9 @@ class Agent:
         The time limit of each decision, which always completes one round of iterations. Regret minimisation then
         decides by its current strategies; linear programs have no answer before they are solved.
     tolerance : float, optional
-        The tolerance for the gap of each decision by regret minimisation, in payoff units. With 0, the time or the
-        iterations end it. By default a thousandth of the range of payoffs. Linear programs have no tolerance.
+        The tolerance for the gap of each decision by regret minimisation, in payoff units. With 0, only the time or
+        iteration limit ends a decision. By default, it is a thousandth of the range of payoffs. Linear programs have no
+        tolerance.
     max_iterations : int
         The iteration limit of each decision.
 
@@ -95,7 +96,7 @@ class Agent:
     UnsupportedProblemError
         If the problem is not computed in steps, or the method does not solve it.
     UnknownMethodError
-        If there is no such method, or a limit is not valid.
+        If the method is unknown, or a limit is invalid.
 
     Notes
     -----
@@ -103,7 +104,7 @@ class Agent:
     stays the same it is solved once. Regret minimisation starts each step with zero regrets, so decisions do not depend
     on the order in which play reaches public states, unless a time budget ends a decision. Linear programs continue
     from the last basis: if plans are equally good, the order may determine which one is chosen. Decisions never change,
-    and :meth:`strategy` is what was and will be played.
+    and :meth:`strategy` returns what was and will be played.
 
     D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
     games", 2021 (arXiv:2112.12594), sections 3 and 4.
@@ -212,7 +213,7 @@ class Agent:
         return dict(zip(own.action_labels[number], self._behaviour()[first:last].tolist(), strict=True))
 
     def decide(self, infoset: int) -> None:
-        """Make the decision at an infoset, by its number, if it is not made yet; raises the errors of :meth:`act`."""
+        """Make the decision at an infoset, given by number, unless it has been made; for errors see :meth:`act`."""
         steps = self._started().steps
         step: int | None = int(self._step_of[infoset])
         waiting: list[int] = []
@@ -268,7 +269,7 @@ class Agent:
         return self._kept
 
     def _solve(self, number: int) -> None:
-        """Make one decision; the decision that it depends on must be made."""
+        """Make one decision; the decision that it depends on must have been made."""
         run = self._started()
         step = run.steps[number]
         if isinstance(self.method, RegretMethod):

@@ -39,9 +39,9 @@ class _Rest:
 class CFRValue:
     """A value function that solves the rest of the game by iterations of regret minimisation.
 
-    All public states of a border are solved at once, on arrays that hold only the rest of the game. Values are those of
-    best replies to the average strategies, so they are also correct at entries that a player never reaches. The sum of
-    range times value over both players is the gap of the average strategies, which is the error of the query.
+    All public states of a border are solved at once, on arrays that contain only the rest of the game. Values are those
+    of best replies to the average strategies, so they are also correct at entries that a player never reaches. The sum
+    of range times value over both players is the gap of the average strategies, which is the error of the query.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class CFRValue:
 
     @staticmethod
     def _carry(rest: _Rest, border: LeafStates, kernel: Kernel, state: KernelState) -> None:
-        """Copy regrets and behaviour at the sequences that both rests have."""
+        """Copy regrets and behaviour at the sequences that the previous and the new rest of the game have in common."""
         for player in (0, 1):
             _, here, there = np.intersect1d(
                 border.sequences[player], rest.border.sequences[player], assume_unique=True, return_indices=True

@@ -23,7 +23,7 @@ class Continuation(Protocol):
     """
 
     def worth(self, rules: Rules, path: PublicPath) -> Worth:
-        """Return a function from a state of the rules to both players' expected payoffs from there on.
+        """Return a function from a state of the rules to both players' expected payoffs from that state onwards.
 
         Parameters
         ----------
@@ -48,13 +48,13 @@ def uniformly(infoset: Hashable, actions: Sequence[Hashable]) -> Sequence[float]
 
 @dataclass(frozen=True)
 class Playouts:
-    """Continuation by given strategies: the mean of simulated games, or a formula of the rules.
+    """A continuation by given strategies, whose values are means of simulated games or follow from a formula.
 
     Parameters
     ----------
     answers : pair of callable, optional
-        The strategies of players 0 and 1, such as those of a blueprint; uniform by default. Rules may know the
-        payoffs of uniform play, by a method ``uniform_payoffs(state)``.
+        The strategies of players 0 and 1, such as those of a blueprint; uniform by default. Rules may provide the
+        payoffs of uniform play by a method ``uniform_payoffs(state)``.
     games : int
         The number of games simulated from each state; 0 for the exact mean, by a walk over all continuations.
 
@@ -75,7 +75,7 @@ class Playouts:
         check_whole(self.games, "playouts", UnknownMethodError, "[0, inf)")
 
     def worth(self, rules: Rules, path: PublicPath) -> Worth:
-        """Return the function from a state to the mean of its games."""
+        """Return the function from a state to the mean payoffs of its games."""
         formula = getattr(rules, "uniform_payoffs", None) if self.answers is None else None
         if formula is not None and formula(rules.initial_state()) is not None:
             return formula  # type: ignore[no-any-return]
@@ -104,7 +104,7 @@ class Playouts:
 
 
 def drawn_actions(rules: Rules, player: int, games: int = 200) -> set[str]:
-    """Return the names of a player's actions in games with random moves.
+    """Return the names of a player's actions that occur in games with random moves.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def biased(answer: Answer, preferred: Hashable, times: float = 5.0) -> Answer:
 
 @dataclass(frozen=True)
 class CheckDown:
-    """In poker, both players check or call to the showdown: the equity of the pot over all further cards.
+    """A continuation for poker: both players check or call to the showdown, and values are equities.
 
     The rules need a method ``betting(state)``, like those of Kuhn and Leduc poker.
 
@@ -188,7 +188,7 @@ class CheckDown:
         offered = getattr(rules, "betting", None)
         if offered is None:
             raise UnsupportedProblemError(
-                "values=checkdown needs rules of poker, with a method betting: expected uniform, or a file of "
+                "values=checkdown needs poker rules with a method betting; otherwise, expected uniform or a file of "
                 "strategies"
             )
         outcomes = outcomes_of(rules)

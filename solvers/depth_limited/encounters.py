@@ -36,12 +36,13 @@ def encounter(
     game : Game
         A game with rules.
     seats : sequence of Agent, LookaheadPlayer, Strategy, StreamedStrategy or callable
-        The player of each seat. Agents decide when they have to. A callable takes the label of an infoset and its
-        actions, and returns probabilities.
+        The player of each seat. Agents make each decision when play reaches it. A callable takes the label of an
+        infoset and its actions, and returns probabilities.
     games : int
         The number of games, at least 0.
     seed : int
-        The seed for ``numpy.random.default_rng``. Equal seeds give equal games, and more games extend fewer.
+        The seed for ``numpy.random.default_rng``. Equal seeds give equal games, and a larger number of games starts
+        with the games of a smaller one.
     progress : callable, optional
         Called after each game with the number of games so far and its payoffs.
 
@@ -53,7 +54,8 @@ def encounter(
     Raises
     ------
     InvalidStrategyError
-        If a seat has no valid player, or one of another game or seat, or a number is not a whole number of at least 0.
+        If a seat has no valid player, or a player of another game or seat, or a number is not a whole number of at
+        least 0.
     UnsupportedProblemError
         If the game has no histories.
 

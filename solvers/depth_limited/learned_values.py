@@ -325,7 +325,7 @@ def load_value(path: str | Path, game: Game) -> LearnedValue:
     Raises
     ------
     GameFileError
-        If the file cannot be read, or does not hold a value function.
+        If the file cannot be read, or does not contain a value function.
     InvalidGameError
         If it belongs to another game.
 
@@ -341,7 +341,7 @@ def load_value(path: str | Path, game: Game) -> LearnedValue:
     """
     where = one_line(str(path))
     kinds = {kind.name: kind for kind in (LinearValue, NetworkValue)}
-    with refusing_damaged(path, "does not hold a value function", GameFileError):
+    with refusing_damaged(path, "does not contain a value function", GameFileError):
         metadata, arrays = read_archive(path)
         kind, states = kinds[metadata["kind"]], [int(state) for state in metadata["states"]]
         errors = [float(metadata[name]) for name in ("mean_error", "worst_error", "label_error")]

@@ -27,7 +27,7 @@ _LIMITS = {
 class ProgramStepSolver(StepSolver):
     """One HiGHS instance for the steps of a response.
 
-    Programs of the whole game differ only in objective and bounds. The last optimum stays feasible, so the primal
+    Programs on the whole game differ only in objective and bounds. The last optimum stays feasible, so the primal
     simplex method continues from it. A program with another matrix is loaded again.
 
     Parameters

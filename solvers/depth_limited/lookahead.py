@@ -90,9 +90,9 @@ class LookaheadPlayer:
     seconds, tolerance, max_iterations
         As for :class:`~treeplex.Agent`, for each decision.
     threshold : float
-        Actions with a smaller probability, by the player's own choices alone, are not played, except the most
-        likely one of an infoset; the others are scaled to sum to one. So all later trees have at most 1 / threshold
-        of the player's sequences for each private deal, and one for each public action.
+        Actions whose probability in the player's realization plan is smaller are not played, except the most likely one
+        of an infoset; the probabilities of the others are scaled to sum to one. So all later trees have at most 1 /
+        threshold of the player's sequences for each private deal, and one for each public action.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class LookaheadPlayer:
     Raises
     ------
     UnknownMethodError
-        If there is no such method, or a limit is not valid.
+        If the method is unknown, or a limit is invalid.
     UnsupportedProblemError
         If the game has no rules or no public states, or does not have two players.
 
@@ -112,7 +112,7 @@ class LookaheadPlayer:
     path fixed; the values of the paper's function V are payoffs of M there. The paper's bounds on gain and loss hold up
     to the unknown errors of these values, and along paths not even with exact values, so nothing is proven. In games
     that can be enumerated, :meth:`strategy` returns the whole strategy, which best responses can certify. Decisions are
-    kept and do not depend on the order of the questions.
+    kept and do not depend on the order in which they are requested.
 
     D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
     games", 2021 (arXiv:2112.12594), sections 3 and 4. Thresholds: S. Ganzfried, T. Sandholm, K. Waugh, "Strategy
@@ -163,7 +163,9 @@ class LookaheadPlayer:
         self.values: Sequence[Continuation] = (Playouts(),) if values is None else tuple(values)
         found = find_method(method) if isinstance(method, str) else method
         if not isinstance(found, RegretMethod | DepthLimitedLP) or isinstance(found, DepthLimitedCFR):
-            raise UnknownMethodError(f"method {shown(method, 60)} solves no decision: expected lp, cfr+, pcfr+ or dcfr")
+            raise UnknownMethodError(
+                f"method {shown(method, 60)} cannot solve decisions: expected lp, cfr+, pcfr+ or dcfr"
+            )
         self.method = found
         self.seconds = check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
         self.tolerance = None
@@ -210,7 +212,7 @@ class LookaheadPlayer:
     def strategy(self, game: Game) -> Strategy:
         """Make all remaining decisions, and return the player's strategy in a game that can be enumerated.
 
-        It is uniform where the player's own decisions never lead.
+        The strategy is uniform at infosets to which the player's own decisions never lead.
         """
         label_of = public_labels(self.rules)
         assert label_of is not None
@@ -235,7 +237,7 @@ class LookaheadPlayer:
         return Strategy(game, self.player, behaviour)
 
     def _decide(self, path: PublicPath) -> None:
-        """Make the decision at the end of a path; earlier decisions must be made."""
+        """Make the decision at the end of a path; earlier decisions must have been made."""
         begun = counted_now()
         settled = {
             infoset: {action: share for action, share in zip(*played, strict=True) if share > 0.0}
@@ -325,7 +327,7 @@ class LookaheadPlayer:
 
 
 def extended(path: PublicPath, label: Hashable, mover: int) -> PublicPath:
-    """Return a path of public states extended by that of the next history, which may be the same as the last one.
+    """Extend a path of public states by the state of the next history, which may be the same as the last one.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The method whose steps end at a depth limit, with a value function below."""
+"""The method whose steps end at a depth limit, with a value function below it."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -23,22 +23,22 @@ class DepthLimitedCFR(BasedMethod):
     base : {"cfr+", "pcfr+", "dcfr", "cfr"}
         How regrets above the limit accumulate.
     value : ValueFunction or callable, optional
-        By default :class:`~treeplex.solvers.CFRValue` with 500 iterations per query. Or a learned one
-        (:class:`~treeplex.solvers.LinearValue`, :class:`~treeplex.solvers.NetworkValue`), or a function of a border
-        and both ranges that returns the values of both players' entries, see
+        By default :class:`~treeplex.solvers.CFRValue` with 500 iterations per query. Other choices are a learned value
+        function (:class:`~treeplex.solvers.LinearValue`, :class:`~treeplex.solvers.NetworkValue`), and a function of a
+        border and both ranges that returns the values of both players' entries; see
         :class:`~treeplex.solvers.depth_limited.ValueFunction`.
     updates, iterate : str
         As for :class:`RegretMethod`. The iterate is the average or, if the opponent is held to the model above the
         limit (:class:`~treeplex.CDBR`, or p = 1), the best. An iteration with alternating updates makes two
         queries, or one for the best iterate.
     averaging : str or float, optional
-        By default the base's.
+        By default, the averaging of the base method.
 
     Notes
     -----
     D. Milec, O. Kubíček, V. Lisý, "Continual depth-limited responses for computing counter-strategies in sequential
-    games", 2021 (arXiv:2112.12594): CFR+ with 1,000 iterations, and CFR+ with 500 per query. A step's gap is that of
-    plans in the whole game, and holds for any answers of the value function.
+    games", 2021 (arXiv:2112.12594): CFR+ with 1,000 iterations, and CFR+ with 500 per query. A step's gap is computed
+    from plans in the whole game, so it is valid whatever the value function answers.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class DepthLimitedCFR(BasedMethod):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """The base, and the value function."""
+        """The name of the base method, followed by that of the value function."""
         return f"{self.base} with value {self.value.name}" if self.value is not None else str(self.base)
 
     def fresh_value(self) -> ValueFunction:
@@ -82,7 +82,7 @@ class DepthLimitedCFR(BasedMethod):
 
 
 def as_value_function(value: Any) -> ValueFunction:
-    """Return a value function unchanged, a callable as :class:`CallableValue`, and ``None`` as 500 iterations of CFR+.
+    """Return the value function for an argument: the argument itself, a :class:`CallableValue`, or CFR+ for ``None``.
 
     Raises
     ------
@@ -97,4 +97,6 @@ def as_value_function(value: Any) -> ValueFunction:
         return value
     if callable(value):
         return CallableValue(value, str(getattr(value, "__name__", "callable")))
-    raise UnknownMethodError(f"value is {shown(value)}, expected a value function, or a callable with its signature")
+    raise UnknownMethodError(
+        f"value is {shown(value)}, expected a value function, or a callable with the same signature"
+    )

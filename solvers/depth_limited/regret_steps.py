@@ -52,8 +52,8 @@ class RegretStepSolver(StepSolver):
     """The compiled loop on the steps of a response.
 
     A step is a two-player game between a player, whose behaviour is fixed at settled infosets, and a reply to which the
-    model adds weight. In the whole game it is solved on the arrays of the game itself, without copies. The subgames of
-    a gadget get new arrays for each step.
+    model adds weight. A step on the whole game is solved on the arrays of the game itself, without copies. The subgames
+    of a gadget get new arrays for each step.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class AnsweringStepper(Stepper):
         return self.program.gap(self.answer)
 
     def check_after(self, clock: int) -> int:
-        """Return when the gap is due again after it was computed."""
+        """Return the clock at which the gap is due again, given the clock at which it was computed."""
         return max(clock + 1, int(clock * CHECK_GROWTH))
 
 
@@ -281,7 +281,7 @@ class BestIterateLoop(UpdatingStepper):
     The objective of a plan x in the step, f(x) = c · x + min over y of (Mᵀ x + b) · y, is concave, and the payoffs
     against its best reply y are a supergradient. So regrets R after T iterations bound the distance of the mean of
     f(x_t) from the optimum by R / T, and the best x_t is at least as good as the mean. The mean of the replies proves
-    it.
+    the value of the best plan.
     """
 
     def __init__(self, solver: RegretStepSolver, program: StepProgram) -> None:
@@ -360,7 +360,7 @@ def best_iterate_bound(program: StepProgram, span: float, iterations: int, seen:
 
 @functools.cache
 def compile_loop() -> None:
-    """Compile the loop on a tiny game, or load it from its cache, so that this time does not count for a solve."""
+    """Compile the loop on a tiny game, or load it from its cache, so that this does not count as solving time."""
     game = load_game("matching_pennies")
     problem = CDBR(game, Strategy.uniform(game, 1), lookahead=1)
     options = Options(tol=0.0, violation=0.0, max_iterations=1, time_limit=0.0)

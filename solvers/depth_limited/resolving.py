@@ -57,12 +57,12 @@ class StepSolver(ABC):
 
     @property
     def kept(self) -> Any:
-        """Further results of the solve for the solution."""
+        """Further results of the solve, for the solution."""
         return None
 
 
 def resolve(method: Method, problem: SteppedResponse, options: Options, solver: StepSolver) -> Outcome:
-    """Solve a response step by step; steps that are not reached continue as the last one planned.
+    """Solve a response step by step; steps that are not reached follow the plan of the last solved one.
 
     Parameters
     ----------
@@ -79,7 +79,8 @@ def resolve(method: Method, problem: SteppedResponse, options: Options, solver: 
     """
     if options.start is not None:
         raise UnknownMethodError(
-            f"{method.name} takes no start for {problem.name}: each step starts from the decisions of the earlier steps"
+            f"{method.name} does not accept a start for {problem.name}: "
+            "each step starts from the decisions of the earlier steps"
         )
     built = counted_now()
     equilibrium = equilibrium_of(problem) if problem.needs_equilibrium else None
@@ -93,7 +94,7 @@ def resolve(method: Method, problem: SteppedResponse, options: Options, solver: 
     stopped: Status | None = None
 
     def tell(report: Progress) -> bool:
-        """Report on a step as a part of the whole."""
+        """Report the progress of a step as a part of the whole run."""
         done = solver.iterations + report.iterations
         return reported(options, done, counted_now() - begun, report.exploitability)
 
@@ -149,7 +150,7 @@ def resolve(method: Method, problem: SteppedResponse, options: Options, solver: 
 
 
 def rest_of(steps: ResolvingRun, answered: int) -> Floats:
-    """Return the plan of stopped steps: where nothing is decided, the plan of the last step there."""
+    """Return the plan of a run that stopped: undecided infosets follow the plan of the last step there."""
     own = steps.view.own
     decided = np.logical_or.reduce([step.decided for step in steps.steps[:answered]])
     kept = np.append(True, np.repeat(decided, own.num_actions))
@@ -157,7 +158,7 @@ def rest_of(steps: ResolvingRun, answered: int) -> Floats:
 
 
 def equilibrium_of(problem: SteppedResponse) -> TrunkSolution:
-    """Return the equilibrium that a response needs, from the simplex method."""
+    """Return the equilibrium that a response needs, computed by the simplex method."""
     needed = f"the equilibrium of {problem.game.spec} that {problem.name} needs"
     profile = solve_part(Nash(problem.game), "highs-simplex", needed=needed).profile
     return TrunkSolution(profile[problem.player].plan, profile[1 - problem.player].plan)

@@ -13,7 +13,7 @@ from ...seqform.errors import SolverError, shown
 
 @dataclass(frozen=True, eq=False)
 class BorderValues:
-    """The answer of a value function; tuples are by seat.
+    """The answer of a value function; its tuples have one item per seat.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class BorderValues:
 
 @runtime_checkable
 class ValueFunction(Protocol):
-    """An object that answers queries at a border.
+    """An object that returns the values of a border's entries, given both players' ranges.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Solves the programs of steps down to their depth limit, with a value function below."""
+"""Solution of the programs of steps down to their depth limit, with a value function below it."""
 
 from dataclasses import dataclass, replace
 
@@ -45,13 +45,13 @@ COMPLETION = 1000
 
 
 class ValueStepSolver(RegretStepSolver):
-    """Regret minimisation above the depth limit of each step, with a value function below.
+    """Regret minimisation above the depth limit of each step, with a value function below it.
 
     At each update the current strategies determine the ranges at the border. The value function gives the value of each
     entry to both players, and these values count as payoffs of the sequences that lead there. The average of the
-    strategies above the limit decides. If the value function has its own strategies, their average together with those
-    above is the plan whose gap is proven. Otherwise the rest of the game is solved once more below the result, for the
-    certificate only.
+    strategies above the limit is the decision. If the value function has its own strategies, their average together
+    with those above is the plan whose gap is proven. Otherwise the rest of the game is solved once more below the
+    result, for the certificate only.
 
     Parameters
     ----------
@@ -66,8 +66,7 @@ class ValueStepSolver(RegretStepSolver):
         The queries of all steps.
     errors : list of float
         For each step, the mean error of its queries, in payoff units; NaN if the value function does not measure
-        errors. The gap of a step's averages is at most this plus both regrets above the limit, divided by the
-        iterations.
+        errors. The gap of a step's averages is at most this mean plus (R_x + R_y) / T; see the notes.
 
     Notes
     -----
@@ -76,7 +75,7 @@ class ValueStepSolver(RegretStepSolver):
     R_x, R_y above the limit, the averages after T iterations have a gap of at most (R_x + R_y) / T plus the mean of ε.
     """
 
-    goes_on = False  # a later step sees more even if an exact one would not
+    goes_on = False  # with a value function, a later step always sees more of the game
 
     def __init__(self, method: RegretMethod, view: PlayerView, value: ValueFunction) -> None:
         super().__init__(method, view)
@@ -185,7 +184,7 @@ class TrunkLoop(UpdatingStepper):
         self.move(tilt, actor)
 
     def add(self, answer: BorderValues, weight: float) -> None:
-        """Add the current plans to the averages, with the value function's below the limit."""
+        """Add the current plans to the averages, and those of the value function below the limit."""
         placed, limit, program, border = self.placed, self.limit, self.program, self.limit.border
         layout, behaviour = placed.kernel.layout, self.state.arrays.behaviour
         own, reply = layout.to_user(placed.own, behaviour), layout.to_user(placed.reply, behaviour)
@@ -217,7 +216,7 @@ class TrunkLoop(UpdatingStepper):
         return StepAnswer(plan, self._completion(program, np.where(above, reply, np.nan)).reply)
 
     def _completion(self, program: StepProgram, reply: Floats | None) -> StepAnswer:
-        """Solve a program in which the player's plan above the limit is settled, or the reply is (NaN below)."""
+        """Solve a program with the player's plan above the limit fixed, or with a fixed reply (NaN below the limit)."""
         placed = self.solver.place(program)
         state, layout = placed.kernel.initial_state(), placed.kernel.layout
         if reply is not None:

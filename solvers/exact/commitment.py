@@ -36,12 +36,12 @@ class Commitment(RunState):
 
     @property
     def remark(self) -> str:
-        """The bound."""
+        """The bound on the leader's payoff, in words."""
         return f"HiGHS's branch and bound found no commitment that pays more than {self.bound + 0.0:.10g}"
 
 
 def run(method: "BranchAndBound", problem: Stackelberg, options: Options) -> Outcome:
-    """Solve a problem of commitment; see :class:`~treeplex.solvers.BranchAndBound`."""
+    """Solve a commitment problem; see :class:`~treeplex.solvers.BranchAndBound`."""
     built = counted_now()
     integer, unit = problem.integer_program(), problem.payoffs[1].unit
     begun = counted_now()

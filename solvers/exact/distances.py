@@ -29,7 +29,7 @@ _PRIMAL = 4
 
 @dataclass(frozen=True, eq=False)
 class StandardProgram:
-    """min {c · v : A v ≤ b or A v = b, row by row; v ≥ 0 or free, column by column}.
+    """A linear program min {c · v : A v ≤ b or A v = b, row by row; v ≥ 0 or free, column by column}.
 
     Its dual, min {b · λ : −Aᵀ λ ≤ c, λ ≥ 0}, with equations for free columns and free λ for equations, has the same
     form.
@@ -115,7 +115,7 @@ class NearProgram:
         self._basic, self._loose = basic | program.free, loose & ~program.equal
         self._released = basic & released & ~program.free
         self._columns: Integers = np.zeros(0, dtype=np.int64)
-        # Where HiGHS has the columns and rows of the program, −1 for none.
+        # HiGHS's indices of the program's columns and rows, −1 for none.
         self._column_numbers, self._row_numbers = (np.full(count, -1, np.int32) for count in program.matrix.shape[::-1])
         self.pivots = 0
         self.complement: Any = None
@@ -220,7 +220,7 @@ def _basis(columns: Mask, rows: Mask) -> Any:
 def _picked(matrix: Any, lines: Any, numbers: Integers) -> tuple[int, Integers, Integers, Floats]:
     """Return some columns of a csc array, or rows of a csr array, without the entries whose number is −1.
 
-    They are the number of entries, and where each line starts, the numbers and the values, as HiGHS takes them.
+    The result has HiGHS's format: the number of entries, the start of each line, the indices and the values.
     """
     begins = matrix.indptr[lines]
     counts = matrix.indptr[lines + 1] - begins

@@ -68,7 +68,7 @@ class RouteMixtures(RunState):
 
 @dataclass(eq=False)
 class _Routes:
-    """The routes of one body, or joint routes, in the order of discovery."""
+    """The routes of one type of attackers, or the joint routes of all units, in the order of discovery."""
 
     found: list[Whole] = field(default_factory=list)
     _known: set[bytes] = field(default_factory=set)
@@ -88,7 +88,7 @@ class _DoubleOracle(Stepper):
 
     first_step = 1
     next_check = None
-    may_break_off = True  # integer programs may take long
+    may_break_off = True  # integer programs may take a long time
 
     def __init__(self, problem: CaughtOnce, options: Options) -> None:
         self._problem, self._meetings, self._options = problem, problem.encounters, options
@@ -155,7 +155,7 @@ class _DoubleOracle(Stepper):
         return Checks(np.array(done, dtype=np.int64), np.array(errors), is_met)
 
     def look(self) -> Status | None:
-        """Return the final status if there is nothing left to add or the time is over."""
+        """Return the final status if there is nothing left to add or the time is up."""
         return self._ended
 
     def check(self) -> float:
@@ -210,7 +210,7 @@ class _DoubleOracle(Stepper):
         payoffs = sp.csr_array(np.pad(weighted, ((1, 0), (1, 0))))
         game = Game.from_sequence_form(SequenceForm([own, other], payoff_matrices=[payoffs, -payoffs]), "routes")
         solution = solved(Nash(game), "highs-simplex")
-        refuse_unfinished(solution, "a game between some routes was being solved")
+        refuse_unfinished(solution, "the game restricted to some routes was being solved")
         x, q = (plan[1:] for plan in solution.profile.plans)
         chances = np.split(x, np.cumsum(counts)[:-1])
         values = np.array([float((table @ q).max()) for table in tables])
@@ -227,7 +227,7 @@ class _DoubleOracle(Stepper):
 
 
 def run(method: "DoubleOracle", problem: CaughtOnce, options: Options) -> Outcome:
-    """Solve a problem of routes; see :class:`~treeplex.solvers.DoubleOracle`."""
+    """Solve a problem whose pure strategies are routes; see :class:`~treeplex.solvers.DoubleOracle`."""
     built = counted_now()
     stepper = _DoubleOracle(problem, options)
     begun = counted_now()

@@ -29,25 +29,25 @@ from .interior import interior_point
 if TYPE_CHECKING:
     from ..methods import Exact
 
-#: A probability is compared with the loss of an action times this, both in units of the program.
+#: The factor of an action's loss when it is compared with the action's probability, both in units of the program.
 _RATE = 0.3
-#: Columns and rows are left out if their loss or slack exceeds that by this factor.
+#: Columns (rows) are left out if their loss (slack) times the factor above exceeds this multiple of their value.
 _MARGIN = 300.0
-#: Actions are surely off their bounds if played more than this times their loss, and more than is uncertain.
+#: An action is surely off its bound if its probability exceeds this multiple of its loss, and the uncertainty.
 _SURE = 30.0
 #: A smaller probability counts as zero.
 _NOTHING = TOLERANCE * 1e-2
 #: An action with a smaller loss, in units of the mean payoff, is a best response.
 _BEST = 1e-9
-#: The next attempt follows when the error has fallen to this fraction of that at the last attempt.
+#: The next attempt follows when the error has fallen to this fraction of the error at the last attempt.
 _CLOSER = 0.3
-#: An attempt ends after this many steps per row (twice as many as the previous one), rounds, or times the error; the
-#: last attempt ends later.
+#: An attempt ends after this many steps per row (doubled for each attempt) or rounds, or if the error has grown by this
+#: factor; the last attempt ends later.
 _STEPS, _ROUNDS, _AWAY = 0.08, 4, 100.0
 _LAST_STEPS, _LAST_ROUNDS = 1.0, 20
 #: The number of steps that is always allowed, and that of the last attempt.
 _FEW, _MANY = 50, 10_000
-#: An attempt is made if this few actions are played this often although they lose this much.
+#: An attempt is made if at most this many actions are uncertain by more than this, in probability and in loss.
 _UNSETTLED, _DOUBTFUL = 6, 5e-4
 #: The last attempt follows at the last of these errors, or if this multiple of the iterations is not enough.
 _ERRORS, _PATIENCE, _LEAST = 10, 4, 10_000
@@ -145,7 +145,7 @@ def run(method: "Exact", problem: SaddleProblem, options: Options) -> Outcome:
             left = options.time_limit - (counted_now() - built)
             found = iterate(loop, replace(options, tol=goal, max_iterations=most, time_limit=left, answered=None))
             course = replace(course, iterations=loop.iterations)
-            loop.first_step = max(loop.first_step, loop.iterations)  # as many more take no longer
+            loop.first_step = max(loop.first_step, loop.iterations)  # doing as many again takes no longer
             if found.stopped in (Status.TIME_LIMIT, Status.INTERRUPTED):
                 stopped = found.stopped
                 break
@@ -228,7 +228,7 @@ def _is_tree(view: PlayerView) -> bool:
 
 
 def _size(saddle: Saddle) -> int:
-    """Return the number of rows and columns of such a program, without the constraints' own variables."""
+    """Return the number of rows and columns of a saddle program, without the constraints' own variables."""
     view = saddle.view
     plans = sum(treeplex.num_sequences + treeplex.num_infosets + 1 for treeplex in (view.own, view.other))
     return plans + len(saddle.constraints) + (0 if view.factored is None else 2 * view.factored.num_factors)
@@ -343,9 +343,9 @@ class _Polish:
         return 0 if self.is_whole else sum(program.pivots for program in self._programs)
 
     def run(self, error: float, steps: float, seconds: float) -> Attempt:
-        """Solve programs until a solution is proven, or nothing is found to add.
+        """Solve programs until a solution is proven, or there is nothing left to add.
 
-        Unless it is the last attempt, it ends early if it takes long or moves away from the optimum.
+        An attempt that is not the last one ends early if it takes long or moves away from the optimum.
 
         Parameters
         ----------

@@ -100,7 +100,7 @@ def _started(method: "HiGHS", problem: SaddleProblem, options: Options) -> Attem
     saddle = problem.canonical
     if not saddle.weight or saddle.floor is not None or saddle.view.replies is not None:
         raise UnknownMethodError(
-            f"{method.name} takes a start only for equilibria, constrained or not, but the problem is {problem.name}: "
+            f"{method.name} accepts a start only for (constrained) equilibria, but the problem is {problem.name}: "
             "omit the start"
         )
     multipliers = getattr(start, "dual_multipliers", {})
@@ -119,7 +119,7 @@ def start_basis(method: "HiGHS", start: Any, algorithm: str, shape: tuple[int, i
     basis = getattr(start, "state", None)
     if algorithm != "simplex":
         raise UnknownMethodError(
-            f"{method.name} takes no start here, because {algorithm} cannot start from a basis: use simplex"
+            f"{method.name} does not accept a start here, because {algorithm} cannot start from a basis: use simplex"
         )
     if not isinstance(basis, Basis):
         raise UnknownMethodError(

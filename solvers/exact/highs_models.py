@@ -62,7 +62,8 @@ def prepared(
     method: "HiGHS", problem: SaddleProblem, options: Options, algorithm: str, program: LinearProgram, seconds: float
 ) -> Any:
     """Return a HiGHS instance with a program, an algorithm, tolerances and limits."""
-    # PDLP is first-order, so digits beyond the tolerance are expensive. Its tolerance is relative, so keep two extra.
+    # PDLP is a first-order method, so accuracy beyond the tolerance is expensive. Its tolerance is relative, so request
+    # two extra digits.
     relative = options.tol / problem.game.stakes
     solver = load(program, min(1e-4, max(TOLERANCE, relative / 100.0)) if algorithm == "pdlp" else TOLERANCE)
     choose_algorithm(solver, algorithm)
@@ -88,8 +89,8 @@ def silent_solver(tolerance: float = TOLERANCE) -> Any:
 def choose_algorithm(solver: Any, algorithm: str) -> None:
     """Set the algorithm of a HiGHS instance: ``simplex``, ``ipm``, ``ipm-crossover`` or ``pdlp``.
 
-    HiGHS's own option ``ipm`` selects an interior point solver by the packages that are installed; ``ipx`` is always
-    the solver that this package is tested with.
+    HiGHS's own option ``ipm`` selects an interior point solver depending on the installed packages; ``ipx`` always
+    selects the solver with which this package is tested.
     """
     interior = algorithm in INTERIOR
     solver.setOptionValue("solver", "ipx" if interior else algorithm)
@@ -216,7 +217,7 @@ class Attempt:
     excess: float = math.inf
 
     def betters(self, other: "Attempt") -> bool:
-        """Whether the excess is smaller, or only this attempt has strategies."""
+        """Whether this attempt is better than another: its excess is smaller, or only it has strategies."""
         return self.excess < other.excess or (self.proof is not None and other.proof is None)
 
     def or_better(self, other: "Attempt") -> "Attempt":

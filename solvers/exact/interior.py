@@ -23,7 +23,7 @@ def interior_point(
     ----------
     program : StandardProgram
     near : tuple of ndarray of float64
-        Nearly optimal columns and multipliers. The better they are, the more accurate is the result.
+        Nearly optimal columns and multipliers. The better they are, the more accurate the result is.
     seconds : float
         The time limit.
 
@@ -99,5 +99,5 @@ def refined(program: LinearProgram, numbers: tuple[Floats, Floats], seconds: flo
     found = interior_point(standard, near, seconds)
     if found is None:
         return None
-    with np.errstate(over="ignore"):  # prices beyond the largest float are cut to it
+    with np.errstate(over="ignore"):  # prices beyond the largest float are clipped to it
         return found[0], np.nan_to_num(found[1] * -factor)

@@ -1,4 +1,4 @@
-"""Runs code that does not return to Python on its own, so that Ctrl-C and time limits still work."""
+"""Ways to interrupt code that does not return to Python on its own, by Ctrl-C or a time limit."""
 
 import contextlib
 import math
@@ -13,7 +13,7 @@ from typing import Any
 
 from ...seqform.limits import GRACE, holding_signals, seconds_late, seconds_left, too_late
 
-#: Seconds to wait for work that was asked to end.
+#: Seconds to wait for cancelled work to end.
 _PATIENCE = 0.2
 
 

@@ -88,7 +88,7 @@ def improve(
                     reached.detail = f"{reached.detail}, then solved {how}"
                 if not reached.attempt.excess:
                     break
-            # Floats may be too inaccurate for the answer itself: penalties multiply its last digits.
+            # Floats may be too inaccurate for the answer itself, because penalties amplify its rounding errors.
             reached.exact = _in_fractions(problem, options, program) if reached.attempt.excess else None
             if reached.exact is not None:
                 reached.detail = f"{reached.detail}, then solved and proven in fractions"
@@ -125,9 +125,9 @@ def _further(
 ) -> Iterator[tuple[str, LinearProgram, tuple[Floats, Floats] | Status | None]]:
     """Solve a program in several other ways, in turn; yield a status if it is proven that there is no solution.
 
-    A floor at the value of the game leaves no room. After a rare chance outcome in which both players still decide, the
-    last digit of the floor is large compared with the payoffs at stake, and HiGHS may report "infeasible". Therefore
-    the floor is lowered by this digit. Small programs are solved in fractions.
+    A floor at the value of the game has no interior. After a rare chance outcome in which both players still decide,
+    the last digit of the floor is large compared with the payoffs at stake, and HiGHS may report "infeasible".
+    Therefore the floor is lowered by this digit. Small programs are solved in fractions.
     """
     programs = [("", program)]
     if saddle.floor is not None:

@@ -56,14 +56,14 @@ _STOPPED = {
 def run(method: "Rational", problem: SaddleProblem, options: Options) -> Outcome:
     """Solve a problem's rational program; see :class:`~treeplex.solvers.Rational`."""
     if options.start is not None:
-        raise UnknownMethodError(f"{method.name} takes no start: iterative methods do")
+        raise UnknownMethodError(f"{method.name} does not accept a start: use an iterative method")
     built = counted_now()
     treeplexes = problem.game.sequence_form.treeplexes
     size = sum(treeplex.num_sequences + treeplex.num_infosets for treeplex in treeplexes) // 2
     if size > method.largest:
         raise UnsupportedProblemError(
             f"{problem.game.spec} has {size:,} sequences and infosets per player, too many for method {method.name}, "
-            f"which takes at most {method.largest:,}: use highs-simplex"
+            f"which accepts at most {method.largest:,}: use highs-simplex"
         )
     program = rational_program(problem.exact_canonical)
     begun = counted_now()
@@ -102,7 +102,7 @@ def run(method: "Rational", problem: SaddleProblem, options: Options) -> Outcome
 def refined(program: LinearProgram, seconds: float) -> tuple[Floats, Floats] | Status | None:
     """Return columns and row multipliers of a program in floats, solved in fractions; ``None`` if none are found.
 
-    ``Status.INFEASIBLE`` if a proof shows that none exist.
+    Return ``Status.INFEASIBLE`` if a proof shows that none exist.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def refined(program: LinearProgram, seconds: float) -> tuple[Floats, Floats] | S
 def optimum(program: RationalProgram, basis: Basis, seconds: float) -> Point | Status | None:
     """Return the optimum of a program in fractions, from a basis; ``None`` if none is proven within the time limit.
 
-    ``Status.INFEASIBLE`` or ``Status.UNBOUNDED`` if a proof shows that none exists.
+    Return ``Status.INFEASIBLE`` or ``Status.UNBOUNDED`` if a proof shows that none exists.
     """
     solver = _Refinement(program, counted_now() + seconds, 2**31 - 1, basis)
     solver.run()
@@ -159,7 +159,7 @@ def _floats(numbers: Any) -> Floats:
 
 
 class _Refinement:
-    """Solves a rational program in rounds: in floats, then exactly from the basis, then again for the remaining error.
+    """The solve of a rational program in rounds: in floats, exactly from the basis, again for the remaining error.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ class _Refinement:
         self._costs = min(scaled.objective_unit, 1e300)
 
     def run(self) -> None:
-        """Solve until a point is optimal, or time or iterations are over."""
+        """Solve until a point is optimal, or the time or iteration limit is reached."""
         zero = flint.fmpq(0)
         point = self._exact.point([zero] * len(self._exact.costs), [zero] * len(self._exact.row_lower))
         zooms = 1.0, 1.0 / _power_of_two(self._costs)

@@ -15,7 +15,7 @@ from .interruptible import run_apart
 #: The number of unknowns from which a block is solved by p-adic lifting instead of elimination.
 _LIFTED = 12
 #: The number of unknowns from which a block is solved in a separate process, because nothing else can stop it: it takes
-#: 0.3 s, and a process a twentieth of that.
+#: 0.3 s, and starting a process a twentieth of that.
 _APART = 500
 
 
@@ -30,7 +30,7 @@ class SparseSystem:
     ----------
     size : int
     rows, columns : ndarray of int64, shape (n,)
-        The places of the entries, without duplicates.
+        The positions of the entries, without duplicates.
     values : sequence of flint.fmpz
         The values, none of them zero.
 

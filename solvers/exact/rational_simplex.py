@@ -56,11 +56,11 @@ class ExactSimplex:
 
     @property
     def basis(self) -> Basis:
-        """The latest basis."""
+        """The current basis."""
         return Basis(tuple(self._statuses[: self._count]), tuple(self._statuses[self._count :]))
 
     def run(self, stop: Callable[[], bool]) -> Ending:
-        """Run until the end.
+        """Run the method until it ends or is stopped.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class ExactSimplex:
         return Ending.UNBOUNDED if ending is Ending.OPTIMAL else ending
 
     def _solve(self) -> None:
-        """Compute all columns and rows, and their prices: the gain of the objective per unit."""
+        """Compute the values of all columns and rows, and their prices: the gain in the objective per unit."""
         program = self._program
         self._statuses = [_status(*entry) for entry in zip(self._statuses, self._lower, self._upper, strict=True)]
         self._system = BasicSystem(program, self.basis)

@@ -167,7 +167,7 @@ class BasicSystem:
             for row, column, value in program.entries
             if row in of_row and column in of_column
         ]
-        # Rows are multiplied to integers: the system is diag(scales) K.
+        # Rows are scaled to integers: the system is diag(scales) K.
         self._scales = [flint.fmpz(1)] * len(self.equations)
         for equation, _, value in entries:
             self._scales[equation] = self._scales[equation].lcm(value.q)

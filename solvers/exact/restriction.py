@@ -50,7 +50,7 @@ class Restriction:
         subgradients: Mapping[str, Any],
         slack: float,
     ) -> "Restriction":
-        """Return the sequences that lose at most ``slack`` against x and y, objective units."""
+        """Return the sequences that lose at most ``slack`` against x and y, in units of the objective."""
         mine, theirs = saddle.gradients(own, other, multipliers, subgradients)
         view = saddle.view
         return cls(saddle, _losses(view.own, mine) <= slack, _losses(view.other, theirs) <= slack)
@@ -65,7 +65,7 @@ class Restriction:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it keeps all sequences."""
+        """Whether the restriction keeps all sequences."""
         return bool(self.own.all() and self.other.all())
 
     def of(self, program: LinearProgram) -> LinearProgram:
@@ -84,6 +84,6 @@ class Restriction:
 
 
 def _losses(treeplex: Treeplex, gradient: Floats) -> Floats:
-    """Return the loss of each sequence against the best one of its infoset."""
+    """Return the loss of each sequence relative to the best sequence of its infoset."""
     values = sequence_values(treeplex, gradient)
     return np.append(0.0, np.repeat(infoset_maxima(treeplex, values), treeplex.num_actions) - values[1:])

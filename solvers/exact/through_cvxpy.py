@@ -51,7 +51,7 @@ def run(method: "CVXPY", problem: SaddleProblem, options: Options) -> Outcome:
     import cvxpy as cp
 
     if options.start is not None:
-        raise UnknownMethodError(f"{method.name} takes no start: iterative methods do")
+        raise UnknownMethodError(f"{method.name} does not accept a start: use an iterative method")
     solver = method.solver or ("HIGHS" if problem.is_linear else "CLARABEL")
     if solver not in cp.installed_solvers():
         raise UnknownMethodError(
@@ -154,12 +154,12 @@ def _limits(solver: str, options: Options, left: float) -> dict[str, float]:
     limits: dict[str, float] = {}
     if left < math.inf:
         if seconds is None:
-            raise UnknownMethodError(f"cvxpy with {solver} takes no time_limit here: use {', '.join(_LIMITS)}")
+            raise UnknownMethodError(f"cvxpy with {solver} does not support time_limit here: use {', '.join(_LIMITS)}")
         limits[seconds] = left
     if options.max_iterations < 2**31 - 1:
         if not iterations:
             raise UnknownMethodError(
-                f"cvxpy with {solver} takes no max_iterations here: use one of {', '.join(_LIMITS)}"
+                f"cvxpy with {solver} does not support max_iterations here: use one of {', '.join(_LIMITS)}"
             )
         limits.update(dict.fromkeys(iterations, options.max_iterations))
     return limits

@@ -1,1 +1,1 @@
-"""Bots for matches: by text, and bots that solve the positions they play."""
+"""Bots for matches: bots specified by strings, and bots that solve the positions they play."""

@@ -21,7 +21,7 @@ class Blueprint(Protocol):
     def menu(self, line: tuple[str, ...]) -> Mapping[str, int]:
         """Return the actions after a line, with the total in chips to which each raises; 0 if it does not raise.
 
-        Empty if no decision follows, or if the model has no such line.
+        The result is empty if no decision follows, or if the model has no such line.
         """
         ...
 
@@ -161,12 +161,12 @@ class Followed:
         self.lines: dict[tuple[str, ...], float] = {(): 1.0}
 
     def take(self, action: str, total: int, called: int, floors: Floats) -> Floats:
-        """Continue by an action; return the probabilities of the action and of any raise for each class of hands.
+        """Continue with an action; return the probabilities of the action and of any raise for each class of hands.
 
         Parameters
         ----------
         action : str
-            The action's text in a history.
+            The action, as a history writes it.
         total, called : int
             The total to which it raises (0 if it does not), and the total to call.
         floors : ndarray of float64, shape (n,)

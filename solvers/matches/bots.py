@@ -1,4 +1,4 @@
-"""Bots for matches by text, such as ``call`` and ``json:command=…``."""
+"""Bots for matches, specified by strings such as ``call`` and ``json:command=…``."""
 
 import importlib
 import importlib.util
@@ -35,13 +35,13 @@ _GRAMMAR = Grammar("bot", InvalidStrategyError, InvalidStrategyError, prefix="bo
 
 
 class MatchBot(ABC):
-    """A bot as its text declares it: a frozen dataclass of parameters, with a class attribute ``name``."""
+    """A bot as declared by a string: a frozen dataclass of parameters, with a class attribute ``name``."""
 
     name: ClassVar[str]
 
     @property
     def remembers(self) -> bool:
-        """Whether its play in a hand may depend on earlier hands; true by default."""
+        """Whether the bot's play in a hand may depend on earlier hands; true by default."""
         return True
 
     @abstractmethod
@@ -50,7 +50,7 @@ class MatchBot(ABC):
 
 
 def find_bot(text: str, table: Table) -> Bot:
-    """Return the bot that a text names.
+    """Return the bot that a string names.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def find_bot(text: str, table: Table) -> Bot:
     Raises
     ------
     InvalidStrategyError
-        If there is no such bot, or a parameter is invalid or missing.
+        If the bot is unknown, or a parameter is invalid or missing.
     GameFileError, InvalidGameError
         If a bot file is invalid; the message names the file, the line and the key.
 
@@ -81,7 +81,7 @@ def find_bot(text: str, table: Table) -> Bot:
 
 
 def declared_bot(text: str) -> MatchBot:
-    r"""Return the bot that a text names, or that a bot file declares, before it sits at a table.
+    r"""Return the bot that a string names, or that a bot file declares, before it sits at a table.
 
     A bot file is TOML: ``bot = NAME`` and the bot's parameters by name. For a threshold automaton, tables
     ``[[rounds]]`` with its numbers may replace the parameter ``file``; then ``bot`` may be omitted.
@@ -137,7 +137,7 @@ def _in_file(top: TOMLTable) -> MatchBot:
 
 
 def bot_forms() -> list[str]:
-    """Return the written form of each bot.
+    """Return the form of the string that specifies each bot.
 
     Examples
     --------
@@ -190,11 +190,11 @@ class _Raise(_Forgetful):
 
 @dataclass(frozen=True)
 class _Threshold(_Forgetful):
-    file: Annotated[str | None, About("a file of its numbers", shown="made by hand", form="FILE")] = None
+    file: Annotated[str | None, About("file with its numbers", shown="made by hand", form="FILE")] = None
     samples: Annotated[
         int | None,
         About(
-            "number of hands and boards whose mean is a value",
+            "number of hands and boards to sample for a mean value",
             minimum=1,
             maximum=MOST_SAMPLES,
             large=True,
@@ -224,7 +224,7 @@ class _Rounds(_Forgetful):
 @dataclass(frozen=True)
 class _Python(MatchBot):
     module: Annotated[str, About("a module, or a file that ends with .py", form="MODULE")]
-    object: Annotated[str, About("a bot in it, or a callable that returns one", form="NAME", alias="name")]
+    object: Annotated[str, About("a bot in the module, or a callable that returns one", form="NAME", alias="name")]
 
     name: ClassVar[str] = "python"
 
@@ -235,7 +235,7 @@ class _Python(MatchBot):
 
 
 _Command = About("the program and its arguments", form="COMMAND")
-_Seconds = About("how long an answer may take", above=0, maximum=86_400)
+_Seconds = About("time limit of an answer, in seconds", above=0, maximum=86_400)
 
 
 @dataclass(frozen=True)
@@ -263,13 +263,16 @@ class _Acpc(MatchBot):
 
 @dataclass(frozen=True)
 class _Resolving(MatchBot):
-    time: Annotated[float, About("seconds after which a decision stops iterating", above=0, maximum=86_400)] = 2.0
-    streets: Annotated[int, About("betting rounds after the flop in its model", minimum=1, maximum=3)] = 2
+    time: Annotated[float, About("time limit of a decision's iterations, in seconds", above=0, maximum=86_400)] = 2.0
+    streets: Annotated[int, About("number of betting rounds after the flop in its model", minimum=1, maximum=3)] = 2
     learns: Annotated[bool, About("whether it learns the opponent's play")] = True
-    opponent: Annotated[str | None, About("hand histories of the opponent", shown="nobody's", form="FILE")] = None
-    player: Annotated[str | None, About("that player's name in them", shown="none", form="NAME")] = None
+    opponent: Annotated[
+        str | None, About("file with hand histories of the opponent", shown="nobody's", form="FILE")
+    ] = None
+    player: Annotated[str | None, About("the opponent's name in that file", shown="none", form="NAME")] = None
     p: Annotated[
-        Fraction | None, About("how far its habits are trusted", minimum=0, maximum=1, shown="3/4 with an opponent")
+        Fraction | None,
+        About("how much the opponent's habits are trusted", minimum=0, maximum=1, shown="3/4 with an opponent"),
     ] = None
 
     name: ClassVar[str] = "resolving"
@@ -287,7 +290,7 @@ class _Resolving(MatchBot):
         for name, given in (("player", self.player), ("p", self.p)):
             if given is not None:
                 raise InvalidStrategyError(
-                    f"bot resolving: {name} = {one_line(str(given), 60)} without opponent; expected opponent=FILE too"
+                    f"bot resolving: {name} = {one_line(str(given), 60)} without an opponent; also give opponent=FILE"
                 )
         from .blueprint import ModelBlueprint
         from .resolving import ResolvingBot
@@ -313,15 +316,15 @@ class _Resolving(MatchBot):
 
 @dataclass(frozen=True)
 class _Portfolio(MatchBot):
-    bots: Annotated[str, About("bots, one of which it chooses for each hand", form="BOT+BOT", first=True)]
+    bots: Annotated[str, About("bots from which it chooses one for each hand", form="BOT+BOT", first=True)]
     learner: Annotated[
-        Literal["ucb1", "exp3", "explore-then-commit"], About("how it learns which of them wins", form="L")
+        Literal["ucb1", "exp3", "explore-then-commit"], About("how it learns which of the bots wins", form="L")
     ] = "ucb1"
     explore: Annotated[
-        int, About("hands for which explore-then-commit tries each", minimum=1, maximum=2**31, large=True)
+        int, About("number of hands for which explore-then-commit tries each bot", minimum=1, maximum=2**31, large=True)
     ] = 100
-    hands: Annotated[int, About("hands that exp3 plans for", minimum=1, maximum=2**31, large=True)] = 1_000
-    cut: Annotated[float, About("limit of the winnings that count, in big blinds, for wins and losses", above=0)] = 20.0
+    hands: Annotated[int, About("number of hands for which exp3 plans", minimum=1, maximum=2**31, large=True)] = 1_000
+    cut: Annotated[float, About("largest win or loss that counts, in big blinds", above=0)] = 20.0
 
     name: ClassVar[str] = "portfolio"
 
@@ -332,7 +335,7 @@ class _Portfolio(MatchBot):
 
 @dataclass(frozen=True)
 class _Defending(MatchBot):
-    plays: Annotated[str, About("the bot that it plays like, except against all-ins", form="BOT", first=True)] = (
+    plays: Annotated[str, About("the bot whose play it follows, except against all-ins", form="BOT", first=True)] = (
         "threshold"
     )
 
@@ -358,7 +361,7 @@ class _ImportedBot:
     @property
     def made(self) -> Any:
         if self._made is None:
-            what = f"bot python: {self.name} of {one_line(self.module, 60)}"
+            what = f"bot python: {self.name} in {one_line(self.module, 60)}"
             try:
                 made: Any = _imported(self.module)
                 for part in self.name.split("."):

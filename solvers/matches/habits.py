@@ -91,8 +91,8 @@ class Habits:
     (T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019). The
     bounds are on the frequency of each line before the flop, over all hands, and on the least frequencies of folds,
     calls and bets at each decision after the flop, averaged over the player's hands there, in situations with
-    observations. Their intervals hold together with the confidence, if frequencies are equal in equal situations. The
-    player keeps to them with probability p (M. Johanson, M. Zinkevich, M. Bowling, "Computing robust
+    observations. The intervals hold jointly at the confidence level, if frequencies are equal in equal situations. The
+    player is assumed to keep to the bounds with probability p (M. Johanson, M. Zinkevich, M. Bowling, "Computing robust
     counter-strategies", NIPS 2007). The model of the player's range at the flop is the blueprint with the weight of
     each action scaled to its observed frequency.
     """
@@ -128,14 +128,14 @@ class Habits:
         p : float
             From 0 to 1: the confidence in the bounds. With 1, the loss to other opponents is not limited.
         confidence : float
-            The confidence of all bounds of a seat together.
+            The joint confidence level of all bounds of a seat.
         streets : int
             Betting rounds of the model after the flop.
 
         Raises
         ------
         InvalidStrategyError
-            If p is not valid.
+            If p is invalid.
         PlayLogError
             If there is no heads-up hand of the player in one of the seats, or no strategy fits the bounds.
 
@@ -166,7 +166,7 @@ class Habits:
         game, counts = rules.game, _counts(kept, name)
         half = (1.0 + confidence) / 2.0  # for lines, and for play after the flop
         for player in (0, 1):
-            # Only lines: shown hands add many bounds, and joint intervals for all of them would be wider.
+            # Shown hands would add many bounds, and the joint intervals would be wider. So only lines count.
             seen = replace(hand_observations(kept, game, player, opponent=name), shown=None)
             lines = OpponentModel.from_observations(seen, half, bonferroni=True).constraints
             bounds = (*lines, *_shares(rules, game, 1 - player, counts, half))
@@ -260,8 +260,8 @@ def _counts(hands: Iterable[Hand], name: str) -> Floats:
 def _shares(rules: Preflop, game: Game, player: int, counts: Floats, confidence: float) -> Iterator[LinearConstraint]:
     """Yield lower bounds on the frequencies of a player's groups of actions at its decisions after the flop.
 
-    The player is free once it has put in chips there, because its hands then depend on everything before. The bounds
-    are Clopper and Pearson's, and hold together with the confidence.
+    The player is free once it has put in chips there, because its hands then depend on all its earlier actions. The
+    bounds are Clopper–Pearson bounds, and hold jointly at the confidence level.
     """
     after = counts[1 : 1 + rules.streets]
     times = np.repeat(after.sum(axis=-1, keepdims=True), 3, axis=-1)

@@ -1,4 +1,4 @@
-"""Matches of portfolios: the bot that a learner chooses in each hand, and every bot's winnings there."""
+"""Matches of portfolios: a learner chooses a bot for each hand, and the winnings of all bots are recorded."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,16 +24,16 @@ _BLOCK = 500
 
 @dataclass(frozen=True, eq=False)
 class PortfolioMatch:
-    """A match of a portfolio, with the matches of its bots alone.
+    """A match of a portfolio, with the matches that each of its bots plays alone.
 
     Attributes
     ----------
     choices : ndarray of int64, shape (hands,)
         The bot of each hand.
     won : ndarray of float64, shape (hands, bots)
-        What each bot wins in each hand, in big blinds.
+        The winnings of each bot in each hand, in big blinds.
     expected : ndarray of float64, shape (hands, bots)
-        The same, in expectation if all players were all-in before the river.
+        The same winnings, but the expected ones if all players were all-in before the river.
     asked : ndarray of bool, shape (hands, bots)
         Whether the bot had a decision; hands without one are ignored.
     payoffs : ndarray of float64, shape (hands, bots)
@@ -45,7 +45,7 @@ class PortfolioMatch:
     forfeits : int
         Hands that a bot or the opponent forfeited, over the matches of all bots.
     interrupted : bool
-        Whether Ctrl-C ended it; then only hands that all bots have played count.
+        Whether Ctrl-C ended the match; then only hands that all bots have played count.
     """
 
     choices: Indices
@@ -75,7 +75,7 @@ class PortfolioMatch:
 
     @property
     def learner_regret(self) -> float:
-        """The same for the learner's feedback: clipped winnings, including luck of the board."""
+        """The regret in terms of the learner's feedback: clipped winnings, including the luck of the board."""
         told = self.payoffs * self.asked
         return 2.0 * self.cut * float(told.sum(axis=0).max() - _chosen(told, self.choices).sum())
 
@@ -83,9 +83,9 @@ class PortfolioMatch:
     def bound(self) -> float | None:
         """A bound on the learner's average of :attr:`learner_regret`, in big blinds.
 
-        For EXP3 it holds for any payoffs. For other learners it is an estimate, computed from the measured means, for
-        payoffs with a fixed distribution per bot. It is at most twice `cut` per decision. ``None`` if not every bot had
-        a decision.
+        For EXP3 the bound holds for any payoffs. For other learners it is an estimate, computed from the measured
+        means, for payoffs with a fixed distribution per bot. It is at most twice `cut` per decision. It is ``None``
+        unless every bot had a decision.
         """
         decisions = int(_chosen(self.asked, self.choices).sum())
         most = float(decisions)  # the largest possible loss
@@ -101,7 +101,7 @@ class PortfolioMatch:
     def interval(self, confidence: float = 0.95) -> tuple[float, float] | None:
         """Return an interval for the portfolio's winnings per hand, in big blinds; ``None`` with fewer than two hands.
 
-        By Student's t, as if hands were independent, although a learner makes them dependent.
+        The interval uses Student's t as if hands were independent, although a learner makes them dependent.
         """
         if len(self.gained) < 2:
             return None
@@ -133,7 +133,7 @@ def play_portfolio(
     Parameters
     ----------
     bots : sequence of str
-        Texts for :func:`~treeplex.solvers.matches.bots.find_bot`.
+        Strings for :func:`~treeplex.solvers.matches.bots.find_bot`.
     opponent : str
     learner : Learner
         A new learner with the same number of strategies.
@@ -159,7 +159,7 @@ def play_portfolio(
     Raises
     ------
     InvalidStrategyError, InvalidGameError
-        If there is no such bot, or a number is not valid.
+        If a bot is unknown, or a number is invalid.
     CheckpointError
         If the checkpoint is damaged, belongs to another run, or cannot be resumed.
     MissingExtraError
@@ -236,7 +236,7 @@ class _Matches:
         self.forfeits = 0
 
     def play(self, keeper: Keeper | None) -> bool:
-        """Play all hands; return whether Ctrl-C interrupted."""
+        """Play all hands; return whether Ctrl-C interrupted the match."""
         try:
             for first in range(0, self.hands, _BLOCK):
                 for arm in range(len(self.bots)):

@@ -11,7 +11,7 @@ from ...seqform.arrays import Floats, frozen
 #: The kinds of players: one plays the equilibrium, one bets more with stronger hands, and one does anything with any
 #: hand; and the weight of a uniform strategy in the play of each.
 KINDS, FLOORS = ("equilibrium", "straightforward", "anything"), np.array([0.05, 0.05, 1.0])
-#: The weight of the equilibrium's frequencies, in numbers of observed actions.
+#: The weight of the equilibrium's frequencies, as a number of observed actions.
 PRIOR = 20.0
 #: The lower ends of classes of amounts, in big blinds, starting with zero.
 AMOUNTS = 2.0 ** np.arange(1, 7)
@@ -36,7 +36,7 @@ def group_of(action: str) -> int:
 
 
 def by_strength(strengths: Floats, weights: Floats, often: Floats) -> Floats:
-    """Return the behaviour of a player with given frequencies of actions, later actions with stronger hands.
+    """Return the behaviour with given frequencies of actions in which stronger hands take later actions.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from .reads import FLOORS, KINDS, Reads, group_of, strengths_before
 from .stages import Stage
 from .streets import SolvedStreet, StreetSpot, street_spot, warm_up
 
-#: The weight of a uniform strategy in the bot's own: a later tree may not contain its earlier actions.
+#: The weight of a uniform strategy in the bot's own, because a later tree may not contain its earlier actions.
 _OWN_FLOORS = np.array([0.01])
 #: Frequencies of folds, calls and raises before the flop, with and without a bet to call.
 _OFTEN = np.array([[0.0, 0.6, 0.4], [0.3, 0.4, 0.3]])
@@ -54,7 +54,7 @@ PLANS = {
 
 
 class ResolvingBot:
-    """Plays a blueprint before the flop, and then solutions for both players' ranges.
+    """A bot that plays a blueprint before the flop, and later solves its decisions for both players' ranges.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class ResolvingBot:
         Seconds after which a decision makes no more iterations. Decisions that take less time, as nearly all do on
         an idle machine, do not depend on the clock.
     kinds : three float
-        The probabilities of three kinds of opponents: one plays the equilibrium, one takes actions as often but
+        The probabilities of three kinds of opponents: one plays the equilibrium, one takes actions just as often but
         bets more with stronger hands, and one does anything with any hand, so that no hand is excluded.
     learns : bool
         Whether the opponent's frequencies and kind are learned over hands. Then the order of hands and the number
@@ -80,9 +80,9 @@ class ResolvingBot:
     -----
     The bot follows both players' ranges by Bayes' rule: it multiplies a hand's weight by the probability of its
     player's action, from the blueprint and from solved trees. A tree starts at a decision, with the ranges that reach
-    it and the exact bet size. It is kept while it contains the actions played. Such *unsafe* resolving (Burch, Johanson
-    and Bowling, "Solving imperfect information games using decomposition", AAAI 2014) has no guarantee: it is sound
-    only against a player with the assumed range.
+    it and the exact bet size. A tree is kept as long as it contains the actions played. Such *unsafe* resolving (Burch,
+    Johanson and Bowling, "Solving imperfect information games using decomposition", AAAI 2014) has no guarantee: it is
+    sound only against a player with the assumed range.
 
     *Simplified*: on the flop, one more betting round follows before further cards, and 49 boards represent 1,176; on
     the turn, a bet on the river cannot be raised. Before the flop, :class:`ModelBlueprint` describes both.

@@ -23,7 +23,7 @@ from ..public.kernel import PublicKernel
 #: Iterations between two readings of the clock.
 _TOGETHER = 5
 #: There are few iterations, so negative regrets are forgotten quickly and averages use the last iterates. On random
-#: ranges it reaches the exploitability of DCFR(3/2, 0, 2) after two thirds of the iterations.
+#: ranges this rule reaches the exploitability of DCFR(3/2, 0, 2) after two thirds of the iterations.
 _RULE = DCFR(beta=-5.0, averaging=4).local_rule
 
 
@@ -131,7 +131,7 @@ class StreetSpot(HoldemSpot):
 
 
 class SolvedStreet:
-    """Both players' equilibrium strategies for their ranges, on a street from a decision on.
+    """Both players' equilibrium strategies for their ranges, from a given decision of a street onwards.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def street_spot(
     amount: int | None = None,
     rounds: int = 0,
 ) -> StreetSpot:
-    """Return the spot of a street from a decision on.
+    """Return the spot that starts at a given decision of a street.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def street_spot(
     start : Decision
     betting : Betting
     amount : int, optional
-        An additional total to bet or raise to at that decision, beside those of `betting`; the whole stack may
+        An additional total to bet or raise to at that decision, in addition to those of `betting`; the whole stack may
         represent all-in.
     rounds : int
         As for :class:`StreetSpot`.

@@ -14,14 +14,15 @@ Updates = Annotated[Literal["alternating", "simultaneous"], About("order of the 
 WEIGHTS = "weights of iterates in the average; a number is the exponent of t"
 Averaging = Annotated[
     Literal["uniform", "linear", "quadratic", "cubic", "quartic"] | float | None,
-    About(WEIGHTS, minimum=0, maximum=64, shown="by the base"),
+    About(WEIGHTS, minimum=0, maximum=64, shown="as in the base method"),
 ]
 Iterate = Annotated[
     Literal["average", "last", "best"],
     About("which strategies are returned and certified; best is for responses computed in steps"),
 ]
 Precision = Annotated[
-    Literal["double", "single", "half", "auto"], About("floating-point precision, auto by tolerance and size")
+    Literal["double", "single", "half", "auto"],
+    About("floating-point precision; auto chooses it by tolerance and size"),
 ]
 Base = Annotated[Literal["cfr", "cfr+", "dcfr", "pcfr+"], About("how regrets accumulate")]
 SampleAveraging = Annotated[
@@ -30,7 +31,7 @@ SampleAveraging = Annotated[
 Preferences = Annotated[
     Any,
     About(
-        "an action whose regrets count DELTA times; may be repeated: raise:5, raise@first:5 at first decisions, "
+        "an action whose regrets are multiplied by DELTA; may be repeated: raise:5, raise@first:5 at first decisions, "
         "SEAT/raise:5 for one player (default: --player, or all), SEAT/INFOSET:raise:5 at one infoset",
         form="ACTION:DELTA",
         shown="none",
@@ -38,7 +39,7 @@ Preferences = Annotated[
     ),
 ]
 Vulnerability = Annotated[
-    float, About("most that a preference may cost at each of its infosets, β in payoff units", minimum=0, form="B")
+    float, About("largest cost of a preference at each of its infosets: β, in payoff units", minimum=0, form="B")
 ]
 Units = Annotated[
     Literal["conditional", "counterfactual"], About("whether β bounds conditional or counterfactual regret")
@@ -49,7 +50,7 @@ PreferenceRule = Annotated[
 
 
 class PreferringMethod(Method):
-    """A method for styles, whose local rule is biased to preferred actions."""
+    """A method for styles, whose local rule is biased towards preferred actions."""
 
     prefer: Any
     vulnerability: float

@@ -12,7 +12,7 @@ from .registry import Method
 
 @dataclass(frozen=True)
 class Exact(Method):
-    """The exact linear program, restricted to the actions that a regret minimiser finds to matter.
+    """The exact linear program, restricted to the actions that a regret minimiser finds relevant.
 
     Parameters
     ----------
@@ -48,10 +48,12 @@ class Exact(Method):
     """
 
     base: Base = "dcfr"
-    first: Annotated[float, About("error of the first attempt, relative to the largest payoff", above=0)] = 3e-4
+    first: Annotated[
+        float, About("error at which the first attempt is made, relative to the largest payoff", above=0)
+    ] = 3e-4
     direct: Annotated[
         int,
-        About("most rows and columns of HiGHS's programs", minimum=0, large=True, option=False),
+        About("largest number of rows and columns that HiGHS solves directly", minimum=0, large=True, option=False),
     ] = 2_000
 
     name: ClassVar[str] = "exact"
@@ -81,7 +83,7 @@ class CVXPY(Method):
     -0.05556
     """
 
-    solver: Annotated[str | None, About("an installed solver of cvxpy", shown="HIGHS or CLARABEL")] = None
+    solver: Annotated[str | None, About("cvxpy solver, which must be installed", shown="HIGHS or CLARABEL")] = None
 
     name: ClassVar[str] = "cvxpy"
     serves: ClassVar[frozenset[str]] = LINEAR | {Feature.FLOAT_REPLIES, Feature.CONVEX}
@@ -118,7 +120,7 @@ class Rational(Method):
     """
 
     largest: Annotated[
-        int, About("most sequences and infosets per player, together", minimum=1, large=True, option=False)
+        int, About("largest number of sequences and infosets per player, together", minimum=1, large=True, option=False)
     ] = 5_000
 
     name: ClassVar[str] = "rational"
@@ -152,9 +154,9 @@ class DepthLimitedLP(Method):
     0.5
     """
 
-    algorithm: Annotated[
-        Literal["auto", "simplex", "ipm", "ipm-crossover"], About("algorithm of HiGHS", option=False)
-    ] = "auto"
+    algorithm: Annotated[Literal["auto", "simplex", "ipm", "ipm-crossover"], About("HiGHS algorithm", option=False)] = (
+        "auto"
+    )
 
     name: ClassVar[str] = "lp"
     #: The number of sequences of both players above which ``auto`` uses the interior point method.

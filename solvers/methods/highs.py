@@ -40,7 +40,7 @@ class HiGHS(Method):
     """
 
     algorithm: Annotated[
-        Literal["auto", "simplex", "ipm", "ipm-crossover", "pdlp"], About("algorithm of HiGHS", option=False)
+        Literal["auto", "simplex", "ipm", "ipm-crossover", "pdlp"], About("HiGHS algorithm", option=False)
     ] = "auto"
 
     serves: ClassVar[frozenset[str]] = LINEAR | {Feature.FLOAT_REPLIES}

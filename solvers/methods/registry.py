@@ -45,7 +45,7 @@ class Method(Explained):
         an :class:`~treeplex.solvers.outcome.Outcome`; or the full name of a module, imported on first use, whose
         function ``run`` takes the method, the problem and the options.
     backend_of_steps : str, optional
-        The module that runs it on problems that are decided in steps, if it is another one.
+        The module that runs it on problems that are decided in steps, if that is a different one.
     """
 
     name: ClassVar[str]
@@ -78,7 +78,7 @@ def check_method(kind: type[Any]) -> None:
     """
     for name, types, expected in (
         ("name", str | property, "its name for --method, such as name = 'my-method'"),
-        ("serves", frozenset, "the features that it has, such as frozenset({Feature.PROGRAM})"),
+        ("serves", frozenset, "the features that it supports, such as frozenset({Feature.PROGRAM})"),
         ("backend", str | Callable, "a method backend(self, problem, options), or the name of a module with run()"),
     ):
         check_attribute(kind, name, types, expected, UnknownMethodError)
@@ -90,7 +90,7 @@ Registered = TypeVar("Registered", bound=Maker)
 
 
 def class_of(maker: Maker) -> type[Any]:
-    """Return the class of the methods that a maker makes."""
+    """Return the class of the methods that a maker creates."""
     return maker.func if isinstance(maker, partial) else maker  # type: ignore[return-value]
 
 
@@ -103,7 +103,7 @@ def _accept(maker: Any) -> tuple[Any, Maker, type[Any]]:
     check_method(kind)
     for field in dataclasses.fields(kind):
         if field.init and field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            raise UnknownMethodError(f"{kind.__name__}: the hyper-parameter {field.name} has no default; give it one")
+            raise UnknownMethodError(f"{kind.__name__}: the hyper-parameter {field.name} has no default; add one")
     _ = parameters_of(kind)  # raises an error now if a declaration is invalid
     return kind.name if isinstance(kind.name, str) else maker().name, maker, kind
 
@@ -157,8 +157,8 @@ def register_method(method: Registered) -> Registered:
     ----------
     method : type or functools.partial
         A frozen dataclass of hyper-parameters, all with defaults: a subclass of :class:`~treeplex.solvers.Method` with
-        class attributes ``name`` and ``serves``, and a ``backend``. Or such a class with some of its hyper-parameters
-        set; its attribute ``name`` then depends on them.
+        class attributes ``name`` and ``serves``, and a ``backend``. It may also be such a class with some of its
+        hyper-parameters set; its attribute ``name`` then depends on them.
 
     Returns
     -------
@@ -168,7 +168,7 @@ def register_method(method: Registered) -> Registered:
     Raises
     ------
     UnknownMethodError
-        If something is missing, or another method has the name.
+        If a required attribute or a default is missing, or another method has the same name.
 
     Examples
     --------
@@ -180,8 +180,8 @@ def register_method(method: Registered) -> Registered:
     ... class Mine(Method):
     ...     name = "mine"
     Traceback (most recent call last):
-    treeplex.seqform.errors.UnknownMethodError: Mine has no attribute serves; expected the features that it has, such as
-    frozenset({Feature.PROGRAM})
+    treeplex.seqform.errors.UnknownMethodError: Mine has no attribute serves; expected the features that it supports,
+    such as frozenset({Feature.PROGRAM})
     """
     METHODS.register(method)
     return method

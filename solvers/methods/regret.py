@@ -52,8 +52,8 @@ class RegretMethod(Method):
         exploitability falls to about 1e-4 of the largest payoff. It works only for equilibria of games in public form,
         with averages and alternating updates.
         ``auto`` is ``single`` for tolerances of at least 1e-5 of the largest payoff in games with 2,000 or more
-        sequences, unless violations or a penalty need more digits. It is ``half`` if ``single`` does not fit in memory
-        and ``half`` is possible. Certificates are always in double precision, and so are all computations under
+        sequences, unless violations or a penalty need more precision. It is ``half`` if ``single`` does not fit in
+        memory and ``half`` is possible. Certificates are always in double precision, and so are all computations under
         constraints that are not linear.
     initial_regrets : float
         The first regrets are random numbers between 0 and this, in payoff units, drawn with the seed of the solve. If
@@ -66,7 +66,7 @@ class RegretMethod(Method):
     precision: Precision = dataclasses.field(default="double", kw_only=True)
     initial_regrets: Annotated[
         float,
-        About("initial regrets are drawn from 0 to this, with the solve's seed", minimum=0),
+        About("upper limit of random initial regrets, drawn with the seed of the solve", minimum=0),
     ] = dataclasses.field(default=0.0, kw_only=True)
 
     serves: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.PLAYERS, Feature.GENERAL_SUM})
@@ -76,7 +76,7 @@ class RegretMethod(Method):
     takes_start: ClassVar[bool] = True
     backend: ClassVar[str] = "treeplex.solvers.regret.driver"
     backend_of_steps: ClassVar[str] = "treeplex.solvers.depth_limited.regret_steps"
-    #: How regrets accumulate, whatever the averaging.
+    #: How regrets accumulate, independently of the averaging.
     accumulation: ClassVar[Rule] = rules.CFR
 
     def __post_init__(self) -> None:
@@ -166,7 +166,7 @@ class CFRPlus(RegretMethod):
 
 @dataclass(frozen=True)
 class DCFR(RegretMethod):
-    """Discounted CFR: after iteration t old regrets count t^α / (t^α + 1) if positive, with β if negative.
+    """Discounted CFR: iteration t multiplies old regrets by t^α / (t^α + 1), or with β if they are negative.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ class DCFR(RegretMethod):
 
 @dataclass(frozen=True)
 class PCFRPlus(RegretMethod):
-    """Predictive CFR+: CFR+ that predicts that the last instantaneous regrets repeat; quadratic average.
+    """Predictive CFR+: CFR+ that expects the last instantaneous regrets to repeat, with the quadratic average.
 
     Notes
     -----

@@ -46,7 +46,7 @@ class MCCFR(Method):
 
     @property
     def draws(self) -> bool:
-        """Always true."""
+        """Always true: walks are random."""
         return True
 
     def sampling_rule(self, num_players: int) -> SamplingRule:
@@ -90,7 +90,9 @@ class ExternalSamplingMCCFR(MCCFR):
 
     batch: Annotated[
         int,
-        About("walks of each player per iteration, divided among threads", minimum=1, maximum=1024, option=False),
+        About(
+            "number of walks of each player per iteration, divided among threads", minimum=1, maximum=1024, option=False
+        ),
     ] = dataclasses.field(default=1, kw_only=True)
 
     name: ClassVar[str] = "es-mccfr"
@@ -136,9 +138,9 @@ class OutcomeSamplingMCCFR(MCCFR):
     """
 
     exploration: Annotated[float, About("exploration rate in (0, 1]", above=0, maximum=1)] = 0.6
-    baselines: Annotated[
-        Literal["history", "infoset", "none"], About("the objects that have a baseline for sampled values")
-    ] = "history"
+    baselines: Annotated[Literal["history", "infoset", "none"], About("objects with a baseline for sampled values")] = (
+        "history"
+    )
     baseline_rate: Annotated[float, About("learning rate of the baselines in (0, 1]", above=0, maximum=1)] = 0.5
 
     name: ClassVar[str] = "os-mccfr"
@@ -211,7 +213,7 @@ class ESPrefCFR(PreferringMethod, ExternalSamplingMCCFR):
 
 @dataclass(frozen=True)
 class CCFRSampling(MCCFR):
-    """Constrained CFR by sampling: walks pay the multipliers of constraints, which it learns too.
+    """Constrained CFR by sampling: walks pay the multipliers of constraints, which the method also learns.
 
     In an iteration each player walks once, with the policies and multipliers from before the iteration.
 

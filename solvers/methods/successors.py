@@ -47,7 +47,7 @@ class BasedMethod(RegretMethod):
 
     @property
     def local_rule(self) -> Rule:
-        """The local rule of the base."""
+        """The local rule of the base method."""
         return self.base_method.local_rule
 
 
@@ -60,7 +60,7 @@ class CCFR(BasedMethod):
     updates, iterate, precision
         As for :class:`RegretMethod`; the precision is ``auto`` by default.
     averaging : str or float, optional
-        The averaging of strategies and of multipliers; by default the base's.
+        The averaging of strategies and of multipliers; by default that of the base method.
     base : {"dcfr", "cfr+", "pcfr+", "cfr"}
         How the players' regrets accumulate.
     steps : {"optimistic", "constant", "decreasing"}
@@ -115,7 +115,7 @@ class CCFR(BasedMethod):
     steps: Annotated[Literal["optimistic", "constant", "decreasing"], About("step rule of the multipliers")] = (
         "optimistic"
     )
-    step: Annotated[float, About("step size of the multipliers; tight bounds need large ones", above=0)] = 0.3
+    step: Annotated[float, About("step size of the multipliers; tight bounds need a large one", above=0)] = 0.3
     step_unit: Annotated[Literal["scaled", "plain"], About("units of the step size")] = "scaled"
     tangents: Annotated[Literal["average", "iterate"], About("point at which nonlinear constraints are linearised")] = (
         "average"
@@ -130,7 +130,7 @@ class CCFR(BasedMethod):
 
     @property
     def local_rule(self) -> Rule:
-        """The local rule of the base; with base ``dcfr``, regrets also grow."""
+        """The local rule of the base method; with base ``dcfr``, regrets also grow."""
         rule = super().local_rule
         return replace(rule, growth=CCFR_GROWTH) if self.base == "dcfr" else rule
 
@@ -193,7 +193,8 @@ class PrefCFR(PreferringMethod, BasedMethod):
     Parameters
     ----------
     prefer : Prefer, PreferStrategy or str, or a collection of them
-        Texts are ``[SEAT/[INFOSET:]]ACTION[@first]:DELTA``. If several apply to an infoset, the last one counts.
+        Strings have the form ``[SEAT/[INFOSET:]]ACTION[@first]:DELTA``. If several preferences apply to an infoset, the
+        last one counts.
     vulnerability : float
         β ≥ 0 at the infosets of the preferences, in payoff units.
     units : {"conditional", "counterfactual"}
@@ -206,7 +207,7 @@ class PrefCFR(PreferringMethod, BasedMethod):
     updates, iterate, precision, initial_regrets
         As for :class:`RegretMethod`; updates are simultaneous by default.
     averaging : str or float, optional
-        By default the base's.
+        By default that of the base method.
 
     Notes
     -----
@@ -238,10 +239,10 @@ class PrefCFR(PreferringMethod, BasedMethod):
     name: ClassVar[str] = "pref-cfr"
 
 
-#: The features they serve: all features of averages, except decisions in steps, whose clocks restart.
+#: The features that these methods serve: those of averages, except decisions in steps, where the clock restarts.
 SERVES = SADDLES - {Feature.STEPS, Feature.SEARCH, Feature.LOCAL}
-FIRST_WEIGHTS = "initial exponent of t in the weights of the average; 5 less at the horizon"
-Horizon = Annotated[int, About("iterations until exponents are constant", minimum=1, option=False)]
+FIRST_WEIGHTS = "initial exponent of t in the weights of the average; it falls by 5 up to the horizon"
+Horizon = Annotated[int, About("number of iterations until the exponents are constant", minimum=1, option=False)]
 
 
 @dataclass(frozen=True)
@@ -326,7 +327,7 @@ class HSPCFRPlus(ScheduledMethod):
 
 @dataclass(frozen=True)
 class PDCFRPlus(RegretMethod):
-    """Predictive discounted CFR+: regrets are discounted as in DCFR, also in the forecast.
+    """Predictive discounted CFR+: regrets are discounted as in DCFR, including those in the forecast.
 
     R = (d R + r)⁺ with d = (t − 1)^α / ((t − 1)^α + 1) in iteration t. The next behaviour is proportional to (d' R +
     r)⁺ with d' = t^α / (t^α + 1).
@@ -399,8 +400,8 @@ class RestartedCFR(BasedMethod):
     The method restarts when the exploitability of the averages, or of the last iterates if that is smaller, has fallen
     to a fifth since the last restart. The better strategies become the first plans of a new run. Regrets become
     proportional to the new behaviour and keep their Euclidean norm at each infoset, so updates remain as small as
-    before. The method also restarts when the exploitability has fallen to four fifths and rises again, and when the
-    time since the last restart is three fifths of all iterations.
+    before. The method also restarts when the exploitability has fallen to four fifths and rises again, and when three
+    fifths of all iterations have been done since the last restart.
 
     Parameters
     ----------
@@ -409,7 +410,7 @@ class RestartedCFR(BasedMethod):
     updates, iterate, precision, initial_regrets
         As for :class:`RegretMethod`.
     averaging : str or float, optional
-        Weights since the last restart; by default the base's.
+        Weights since the last restart; by default that of the base method.
 
     Notes
     -----
@@ -484,7 +485,7 @@ class SmoothCFRPlus(Method):
 
     gradients: Annotated[
         Literal["predictive", "extragradient"],
-        About("regrets that the first half of a step uses", option=False),
+        About("regrets used in the first half of a step", option=False),
     ] = "predictive"
     step: Annotated[float, About("step size, in units of 1 / (√6 ‖A‖ √d)", above=0, option=False)] = 1.0
     restarts: Annotated[bool, About("whether regrets are reset when steps become short", option=False)] = True
@@ -534,7 +535,7 @@ class MirrorProx(Method):
     (True, True)
     """
 
-    restarts: Annotated[bool, About("whether it restarts when errors have fallen", option=False)] = True
+    restarts: Annotated[bool, About("whether the method restarts when its error has fallen", option=False)] = True
     iterate: Iterate = "average"
 
     name: ClassVar[str] = "mirror-prox"

@@ -50,11 +50,11 @@ class Evidence:
     event : str
         The name without the interval.
     count : int or None
-        The number of games in which it happened; ``None`` if its probability is known.
+        The number of games in which the event happened; ``None`` if its probability is known.
     frequency, lower, upper : float
         The fraction of games, and its bounds.
     side : {"at least", "at most"}
-        The bound that matters.
+        The bound that restricts the opponent.
     price : float
         Its multiplier: the cost in payoff per unit of probability by which the bound is loosened.
     worth : float
@@ -107,7 +107,7 @@ class CounterStrategy:
 
     @property
     def worst_opponent(self) -> Strategy:
-        """The solution's opponent that fits the observations and is worst for the responder."""
+        """The worst opponent for the responder among those that fit the observations, from the solution."""
         return self.solution.profile[1 - self.player]
 
     @property
@@ -167,8 +167,8 @@ class CounterStrategy:
     def fitted_opponent(self) -> Strategy:
         """The opponent whose probabilities of all events differ least, in total, from the observed frequencies.
 
-        It plays uniformly where no best-fitting opponent plays to. Without games there is nothing to fit, and it is the
-        worst opponent.
+        It plays uniformly at infosets that no best-fitting opponent reaches. Without games there is nothing to fit, and
+        the result is the worst opponent.
         """
         model = self.model
         if model.counts is not None and not model.num_games:
@@ -219,7 +219,7 @@ class CounterStrategy:
         return max(0.0, self.game_value - worst_case(self.model.game, self.strategy))
 
     def informative(self, count: int = 10) -> list[Evidence]:
-        """Return the observations of greatest worth; fewer if no others have any worth.
+        """Return the observations of greatest worth; fewer than requested if no others have any worth.
 
         For an equation, the price is the larger multiplier minus the smaller one.
 
@@ -351,7 +351,7 @@ class CounterProfile:
 
     @property
     def profile(self) -> Profile:
-        """The two responses; each plays against the other's opponent, not against the other."""
+        """The two responses as a profile, although they do not respond to each other."""
         return Profile([response.strategy for response in self.responses])
 
     @property

@@ -43,7 +43,7 @@ _GRAMMAR = Grammar("opponent", InvalidStrategyError, InvalidStrategyError, prefi
 
 
 def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
-    """Return the strategy that a text names.
+    """Return the strategy that a string names.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
         ``cdbr:opponent=O,lookahead=K``, ``cdrnr:opponent=O,p=P,lookahead=K``, ``cdbr-ne:…`` (like ``cdrnr``) and
         ``ses:opponent=O,p=P``: the play of an :class:`~treeplex.Agent` whose model of the other player is O;
         ``,method=``, ``,tolerance=``, ``,seconds=`` and for some ``,gadget=`` and ``,along=`` may follow. Any other
-        text is a file (.npz, .json or .csv) with a strategy or a profile, or a bot file (.toml) of a threshold
+        string is a file (.npz, .json or .csv) with a strategy or a profile, or a bot file (.toml) of a threshold
         automaton. An O that contains a comma or a plus sign is enclosed in parentheses. Numbers may be ``1e6`` or
         ``1/4``.
     player : int
@@ -93,12 +93,12 @@ def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
 
 
 def opponent_player(spec: str, game: Game, player: int) -> "Answer | LookaheadPlayer":
-    """Return the player that a text names, for a game that is not enumerated; it decides move by move.
+    """Return the player that a string names, for a game that is not enumerated; it decides move by move.
 
     Parameters
     ----------
     spec : str
-        A text for :func:`opponent_strategy` that does not need the whole game: ``uniform``, ``random`` (whose
+        A string for :func:`opponent_strategy` that does not need the whole game: ``uniform``, ``random`` (whose
         probabilities are drawn by the seed, the seat and the label, and differ from those in an enumerated game),
         ``perturbed`` with ``epsilon``, a file of strategies by label (.jsonl), and ``cdbr`` and ``cdrnr`` with
         ``values``, whose model is any of these except the last.
@@ -134,7 +134,7 @@ def opponent_player(spec: str, game: Game, player: int) -> "Answer | LookaheadPl
 
 
 def abstraction_profile(text: str, game: Game, iterations: int = ABSTRACTION_ITERATIONS) -> Profile:
-    """Return the play of equilibrium players of Leduc poker who see only buckets of cards.
+    """Return the equilibrium play of Leduc poker by players who see only buckets of cards.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def abstraction_profile(text: str, game: Game, iterations: int = ABSTRACTION_ITE
     Raises
     ------
     InvalidStrategyError
-        If the game is not Leduc poker, or the text cannot be read.
+        If the game is not Leduc poker, or the string cannot be parsed.
 
     Notes
     -----
@@ -195,7 +195,7 @@ class Seat:
     depth: int = 0
 
     def strategy(self, spec: str) -> Strategy:
-        """Return the strategy that a text names."""
+        """Return the strategy that a string names."""
         spec, name, text = self._split(spec)
         if name in OPPONENTS:
             return self._opponent(name, text).strategy(self)
@@ -211,7 +211,7 @@ class Seat:
         raise self._unknown(name)
 
     def taker(self, spec: str) -> "Answer | LookaheadPlayer":
-        """Return the player that a text names, in a game that is not enumerated."""
+        """Return the player that a string names, in a game that is not enumerated."""
         spec, name, text = self._split(spec)
         if name in _LOOKING:
             values = _GRAMMAR.read(name, text, _agent_parameters(name))
@@ -224,7 +224,7 @@ class Seat:
         return self.answer(spec)
 
     def answer(self, spec: str) -> "Answer":
-        """Return the strategy function of the opponent that a text names, in a game that is not enumerated."""
+        """Return the strategy function of the opponent that a string names, in a game that is not enumerated."""
         spec, name, text = self._split(spec)
         if name in OPPONENTS:
             return self._opponent(name, text).answer(self)
@@ -240,7 +240,7 @@ class Seat:
         raise self._unknown(name)
 
     def _split(self, spec: str) -> tuple[str, str, str | None]:
-        """Return a text without enclosing parentheses, its name, and the rest."""
+        """Return a string without enclosing parentheses, the name at its start, and the rest."""
         spec = without_parentheses(spec)
         if self.depth > _DEEPEST:
             raise InvalidStrategyError(f"opponent {shown(spec, 60)}: opponents are nested more than {_DEEPEST} deep")
@@ -319,7 +319,7 @@ class Seat:
 
 
 def _known_action(game: Game, player: int, text: str) -> str:
-    """Return the name of an action that a text names; the player must have it in randomly drawn games.
+    """Return the name of the action that a string names; it must occur in randomly drawn games.
 
     Raises
     ------
@@ -354,7 +354,7 @@ def not_enumerated(what: str, game: Game) -> InvalidStrategyError:
 
 
 class Opponent(ABC):
-    """An opponent as its text declares it: a frozen dataclass of parameters, with a class attribute ``name``."""
+    """An opponent as declared by a string: a frozen dataclass of parameters, with a class attribute ``name``."""
 
     name: ClassVar[str]
 
@@ -397,7 +397,7 @@ class _Uniform(Opponent):
         return shares
 
 
-_Seed = About("seed of the draws", minimum=0, large=True, form="S")
+_Seed = About("seed of the random draws", minimum=0, large=True, form="S")
 _Iterations = About("iterations", minimum=0, large=True)
 
 
@@ -488,7 +488,7 @@ _WEIGHT = Parameter("weight", Fraction, None, About("probability", minimum=0, ma
 
 @dataclass(frozen=True)
 class _Threshold(Opponent):
-    file: Annotated[str | None, About("a file of its numbers", shown="made by hand", form="FILE")] = None
+    file: Annotated[str | None, About("file with its numbers", shown="made by hand", form="FILE")] = None
 
     name: ClassVar[str] = "threshold"
 
@@ -502,7 +502,7 @@ class _Perturbed(Opponent):
     opponent: Annotated[str, About("the opponent that is perturbed", form="O", first=True)]
     epsilon: Annotated[float | None, About("probability of a tremble", minimum=0, maximum=1, shown="0")] = None
     concentration: Annotated[
-        float | None, About("concentration of the draws", above=0, maximum=10**12, shown="none")
+        float | None, About("concentration of the random draws", above=0, maximum=10**12, shown="none")
     ] = None
     seed: Annotated[int | None, _Seed] = None
 
@@ -535,7 +535,7 @@ class _AgentLimits:
 
     method: Annotated[str, About("method that computes the decisions", form="M")] = "cfr+"
     tolerance: Annotated[float, About("tolerance of each decision, in payoff units", minimum=0)] = 0.0
-    seconds: Annotated[float, About("time for each decision", minimum=0)] = 0.0
+    seconds: Annotated[float, About("time limit of each decision, in seconds", minimum=0)] = 0.0
 
 
 @dataclass(frozen=True)
@@ -560,7 +560,7 @@ class _LookaheadLimits:
         ),
     ] = None
     playouts: Annotated[
-        int, About("games simulated from a state at the depth limit; 0 for the exact mean", minimum=0)
+        int, About("number of games simulated from a state at the depth limit; 0 for the exact mean", minimum=0)
     ] = PLAYOUTS
     threshold: Annotated[float, About("probabilities below this are not played", minimum=0, maximum=1)] = THRESHOLD
 
@@ -588,14 +588,14 @@ _LOOKING = (CDBR.name, CDRNR.name)
 
 
 def _agent_parameters(name: str) -> tuple[Parameter, ...]:
-    """Return the parameters of an agent's text: those of the problem, with the opponent as text, and of decisions."""
+    """Return the parameters of an agent's string: those of the problem, with a string as opponent, and of decisions."""
     problem = parameters_of(_AGENTS[name])
     named = [dataclasses.replace(each, kind=str) if each.name == "opponent" else each for each in problem]
     return (*named, *parameters_of(_AgentLimits), *(parameters_of(_LookaheadLimits) if name in _LOOKING else ()))
 
 
 def opponent_forms() -> list[str]:
-    """Return the written form of each opponent.
+    """Return the form of the string that specifies each opponent.
 
     Examples
     --------

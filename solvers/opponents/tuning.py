@@ -52,7 +52,7 @@ class Score:
 
 
 class Judge(ABC):
-    """Evaluates automata; judges are frozen dataclasses."""
+    """The base class of judges, frozen dataclasses that evaluate automata."""
 
     @abstractmethod
     def score(self, automaton: Threshold, opponent: Threshold, seed: Sequence[int]) -> Score:
@@ -70,19 +70,19 @@ class Judge(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Seats:
-    """A game in which threshold automata sit in both seats, or against a profile.
+    """A game that threshold automata play in both seats, against each other or against a profile.
 
     Parameters
     ----------
     game : Game
-        A two-player constant-sum game with rules of betting.
+        A two-player constant-sum game with betting rules.
     against : Profile, optional
         The opponent of automata, instead of each other.
 
     Raises
     ------
     UnsupportedProblemError
-        If the game has no rules of betting.
+        If the game has no betting rules.
     """
 
     game: Game
@@ -134,16 +134,15 @@ class AtTable:
     table : Table
         A table of two seats.
     against : tuple of str
-        The opponents of automata instead of each other, as texts for
-        :func:`~treeplex.solvers.matches.bots.find_bot`: each on the same deals. A bot that learns starts from
-        scratch in every match.
+        The opponents of automata instead of each other, as strings for :func:`~treeplex.solvers.matches.bots.find_bot`;
+        all play the same deals. A bot that learns starts from scratch in every match.
     samples : int
         The samples of a value, as for :class:`~treeplex.models.opponents.ThresholdBot`.
 
     Raises
     ------
     InvalidStrategyError, InvalidGameError
-        If there is no such bot.
+        If a bot is unknown.
     MissingExtraError
         When a match is played, if pokerkit is not installed.
     """
@@ -157,7 +156,7 @@ class AtTable:
             declared_bot(text)
 
     def __call__(self, automaton: Threshold, opponent: Threshold, deals: int, seed: Sequence[int]) -> Floats:
-        """Play a match; return the automaton's winnings per hand for each deal, in big blinds, all-ins by equity."""
+        """Play a match; return the automaton's winnings per hand for each deal, in big blinds; all-ins pay equities."""
         number = int(np.random.SeedSequence(list(seed)).generate_state(1)[0])
         won = []
         for other in [find_bot(text, self.table) for text in self.against] or [ThresholdBot(opponent, self.samples)]:
@@ -171,7 +170,7 @@ class AtTable:
 
 @dataclass(frozen=True, eq=False)
 class ExactJudge(Judge):
-    """Evaluates automata exactly, by the payoff of their plans.
+    """A judge that evaluates automata exactly, by the payoff of their plans.
 
     Parameters
     ----------
@@ -191,7 +190,7 @@ class ExactJudge(Judge):
 
 @dataclass(frozen=True, eq=False)
 class MatchJudge(Judge):
-    """Evaluates automata by matches, without the matches of highest and lowest result.
+    """A judge that evaluates automata by matches, ignoring those with the highest and lowest results.
 
     Parameters
     ----------
@@ -240,7 +239,7 @@ class MatchJudge(Judge):
 
 @dataclass(frozen=True)
 class Annealing:
-    """The search over numbers.
+    """The settings of the search over an automaton's numbers.
 
     Parameters
     ----------
@@ -278,7 +277,7 @@ class Annealing:
             check_number(getattr(self, name), name, UnsupportedProblemError, "(0, inf)")
 
     def scale(self, number: int) -> float:
-        """Return the spread for a number of an automaton."""
+        """Return the spread for one number of an automaton."""
         return self.spread if number % NUMBERS < 3 else self.amounts
 
 
@@ -340,12 +339,12 @@ def improvement(
 
 @dataclass(frozen=True)
 class TuningStep:
-    """One tried value.
+    """The record of one tried value.
 
     Attributes
     ----------
     round, number : int
-        The number's place, and the round.
+        The round, and the position of the number.
     held, tried : Threshold
         The current value, and the tried value.
     score : Score
@@ -369,7 +368,7 @@ class TuningStep:
 
 @dataclass(frozen=True)
 class TuningRound:
-    """The result of a round.
+    """The result of a round of tuning.
 
     Attributes
     ----------

@@ -94,8 +94,8 @@ def find_envelope(
     ----------
     support : callable
         Returns a line that touches the function at a point and, if the function is convex, is nowhere above it; if
-        it is concave, nowhere below it. Consecutive calls are for nearby points, so that a solver which continues
-        from its last answer is fast.
+        it is concave, nowhere below it. Consecutive calls are for nearby points, so a solver that continues from its
+        last answer is fast.
     lower, upper : float
         The interval, ``lower <= upper``.
     tolerance : float

@@ -99,7 +99,7 @@ class Frontier(Drawn, Displayed):
         count = len(self.strategies)
         yield prose(emphasis(f"{count:,} restricted Nash responses"), f", proven within {error(self.gap)} for every p")
         yield drawn(self.figure)
-        yield from sheet_blocks(Sheet([], [self.pieces]), "the arrays of the frontier hold all")
+        yield from sheet_blocks(Sheet([], [self.pieces]), "the arrays of the frontier contain all")
 
     @property
     def pieces(self) -> Table:
@@ -154,7 +154,7 @@ def restricted_nash_frontier(
     Raises
     ------
     SolverError
-        If HiGHS finds no optimum on the way.
+        If HiGHS finds no optimum of one of the programs.
     UnknownMethodError
         If the accuracy is negative or not a number, or `points` is not a whole number of at least 2.
 
@@ -212,7 +212,7 @@ def restricted_nash_frontier(
 
 
 def _evenly_spaced(problem: RestrictedNash, points: int) -> Frontier:
-    """Return ε-safe responses for a number of ε."""
+    """Return ε-safe responses for evenly spaced ε."""
     game, opponent = problem.game, problem.opponent
     safe = EpsilonSafeResponse(game, opponent, epsilon=0, game_value=problem.game_value)
     if safe.game_value is None:
@@ -239,7 +239,7 @@ def _evenly_spaced(problem: RestrictedNash, points: int) -> Frontier:
 
 
 def _learned(problem: RestrictedNash, points: int, method: str | RegretMethod, tol: float | None) -> Frontier:
-    """Return responses for a number of p, each where two neighbours leave the largest gap to their lines."""
+    """Return responses for several p, each where two neighbours leave the largest gap to their lines."""
     chosen = chosen_method(method, problem)
     limits = options_of(chosen, problem, tol=tol)
     if problem.game_value is None:

@@ -28,7 +28,7 @@ from ..outcome import Options, Status
 from ..second_questions import SecondQuestion, second_question
 from ..solution import Solution
 
-#: The question, in words.
+#: The description of this computation in messages.
 _SOUGHT = "the prices of the constraints"
 #: The largest number of rows and columns of a linear program with prices, and of binding constraints.
 LARGEST, MOST = 40_000, 24
@@ -121,7 +121,7 @@ def one_sided_prices(solution: Solution) -> Iterator[tuple[str, Price]]:
 
 
 class _Place(NamedTuple):
-    """The place of a constraint's multiplier in a linear program, and its unit there.
+    """The position of a constraint's multiplier in a linear program, and its unit there.
 
     Attributes
     ----------

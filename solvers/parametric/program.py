@@ -90,7 +90,7 @@ class ParametricProgram:
         self._rows = np.flatnonzero((self._row_lower != 0.0) | (self._row_upper != 0.0)).astype(np.int32)
         if len(self._columns) and len(self._rows):
             raise UnsupportedProblemError(
-                "both the objective and the bounds of the linear program depend on the parameter: expected one"
+                "both the objective and the bounds of the linear program depend on the parameter: expected only one"
             )
         self.varies: Literal["nothing", "objective", "bounds"] = (
             "objective" if len(self._columns) else "bounds" if len(self._rows) else "nothing"
@@ -144,7 +144,7 @@ class ParametricProgram:
         Raises
         ------
         SolverError
-            If HiGHS does not find it.
+            If HiGHS does not find them.
         """
         ends = []
         for maximise in (False, True):

@@ -43,15 +43,15 @@ _INSIDE = 1e-9
 class ParametricValue(Drawn, Displayed):
     """The optimal objective of a problem as a function of one constraint's bound.
 
-    Piecewise linear: concave if the bound is on plans of the player who maximises the objective, convex if it is on
-    plans of the player who minimises it.
+    The function is piecewise linear: concave if the bound is on plans of the player who maximises the objective, convex
+    if it is on plans of the player who minimises it.
 
     Attributes
     ----------
     name : str
         The name of the constraint.
     lower, upper : float
-        The bounds requested.
+        The ends of the requested interval.
     feasible : tuple of float
         The smallest and the largest bound from `lower` to `upper` for which the constraints can be met.
     breakpoints : ndarray of float64, shape (k − 1,)
@@ -93,7 +93,7 @@ class ParametricValue(Drawn, Displayed):
     def _html_blocks(self) -> Iterator[Content]:
         yield prose(emphasis(f"Optimum by bound of {self.name}"), f", proven within {error(self.gap)}")
         yield drawn(self.figure)
-        yield from sheet_blocks(Sheet([], [self.table]), "the arrays knots, values and prices hold all")
+        yield from sheet_blocks(Sheet([], [self.table]), "the arrays knots, values and prices contain all")
 
     @property
     def pieces(self) -> Table:
@@ -110,7 +110,7 @@ class ParametricValue(Drawn, Displayed):
 
     @property
     def table(self) -> Table:
-        """The pieces without slopes, whose absolute values are the prices."""
+        """The pieces without their slopes, because the absolute values of slopes are the prices."""
         return self.pieces.without("slope")
 
     def to_dict(self) -> dict[str, Any]:
@@ -132,7 +132,7 @@ class ParametricValue(Drawn, Displayed):
     def prices(self) -> Floats:
         """The gain of the constrained player per unit of loosening, for each piece: the multipliers.
 
-        At least 0, shape (k,): the absolute values of :attr:`slopes`.
+        The prices have shape (k,) and are the absolute values of :attr:`slopes`.
         """
         return np.abs(self.slopes)
 
@@ -142,7 +142,7 @@ class ParametricValue(Drawn, Displayed):
         return np.concatenate([self.feasible[:1], self.breakpoints, self.feasible[1:]])
 
     def is_feasible(self, bound: float) -> bool:
-        """Return whether the constraints can be met with a bound.
+        """Return whether the constraints can be met at a given bound.
 
         Raises
         ------
@@ -157,7 +157,7 @@ class ParametricValue(Drawn, Displayed):
         return self.feasible[0] <= bound <= self.feasible[1]
 
     def at(self, bound: float) -> float:
-        """Return the optimum with a bound. If it is infeasible: −∞ for the maximising player, ∞ for the other.
+        """Return the optimum at a bound; if it is infeasible, −∞ for a maximising player and ∞ for a minimising one.
 
         Raises
         ------
@@ -167,7 +167,7 @@ class ParametricValue(Drawn, Displayed):
         return float(np.interp(bound, self.knots, self.values)) if self.is_feasible(bound) else self._infeasible_value
 
     def price(self, bound: float) -> float:
-        """Return the price at a bound, at a breakpoint the one to its right; NaN if the bound is infeasible.
+        """Return the price at a bound (at a breakpoint, the price to its right); NaN if the bound is infeasible.
 
         Raises
         ------
@@ -232,12 +232,13 @@ def parametric_value(problem: Any, name: str, lower: float, upper: float, *, acc
     Parameters
     ----------
     problem : ConstrainedNash or EpsilonSafeResponse
-        Or any problem with a linear program, ``with_bound(name, bound)``, and multipliers by constraint.
+        One of these, or any problem with a linear program, ``with_bound(name, bound)``, and multipliers by constraint.
     name : str
         The constraint: ``safety`` for :class:`~treeplex.EpsilonSafeResponse`, whose bound is ε.
     lower, upper : float
-        The bounds requested, ``lower < upper``. The constraint's own bound in `problem` is ignored. Pieces at the
-        ends that are shorter than 1e-9 of the interval are not found; ``gap`` includes the resulting error.
+        The ends of the requested interval, ``lower < upper``. The constraint's own bound in `problem` is ignored.
+        Pieces at the ends that are shorter than 1e-9 of the interval are not found; ``gap`` includes the resulting
+        error.
     accuracy : float
         The allowed distance of the function from the optimum, in payoff units. With 0 all pieces are found. On flow
         polytopes there may be very many; a larger number finds fewer.
@@ -253,7 +254,7 @@ def parametric_value(problem: Any, name: str, lower: float, upper: float, *, acc
     UnsupportedProblemError
         If the problem has no bounds to move, or no linear program, or does not depend on the bound linearly.
     SolverError
-        If HiGHS finds no optimum on the way.
+        If HiGHS finds no optimum of one of the programs.
     UnknownMethodError
         If the accuracy is negative or not a number.
 
@@ -298,7 +299,7 @@ def parametric_value(problem: Any, name: str, lower: float, upper: float, *, acc
 
 @dataclass(frozen=True, eq=False)
 class _Proof:
-    """The proof by the certificate at one bound.
+    """The result of the certificate at one bound.
 
     Attributes
     ----------
@@ -371,8 +372,8 @@ class _Bounds:
         found = self.program.feasible()
         if found is None:
             raise InvalidConstraintError(
-                f"constraint {shown(self.name)} cannot be met with the others for any bound from {self.lower:g} to "
-                f"{self.upper:g}"
+                f"constraint {shown(self.name)} cannot be met together with the others for any bound "
+                f"from {self.lower:g} to {self.upper:g}"
             )
         return found
 
@@ -385,7 +386,7 @@ class _Bounds:
         certificate = restored(problem, problem.certify(profile, answer.multipliers, answer.dual_certificate))
         if self.name not in answer.multipliers:
             raise UnsupportedProblemError(
-                f"{problem.name} gives no multiplier of {shown(self.name)}, which its value function needs"
+                f"{problem.name} has no multiplier for {shown(self.name)}, which its value function needs"
             )
         slope = -optimum.slope if self.of_other else optimum.slope
         price = math.copysign(max(0.0, answer.multipliers[self.name]), slope) + 0.0

@@ -87,7 +87,7 @@ class TradeOff(Drawn, Displayed):
     def _html_blocks(self) -> Iterator[Content]:
         yield prose(emphasis(f"Least loss as a function of {self.description}"), f", proven within {error(self.gap)}")
         yield drawn(self.figure)
-        yield from sheet_blocks(Sheet([], [self.pieces]), "the arrays knots, losses and slopes hold all")
+        yield from sheet_blocks(Sheet([], [self.pieces]), "the arrays knots, losses and slopes contain all")
 
     @property
     def pieces(self) -> Table:
@@ -98,12 +98,12 @@ class TradeOff(Drawn, Displayed):
         return Table(columns, [(*ends, *losses, slope) for ends, losses, slope in numbers], title)
 
     def loss(self, value: float) -> float:
-        """Return the least loss at which the functional has a value.
+        """Return the least loss at which the functional has a given value.
 
         Raises
         ------
         InvalidConstraintError
-            If no strategy has it.
+            If no strategy has this value.
         """
         low, high = self.knots[[0, -1]].tolist()
         # A value that exceeds an end only by round-off counts as the end.
@@ -116,7 +116,7 @@ class TradeOff(Drawn, Displayed):
         return float(np.interp(float(value), self.knots, self.losses))
 
     def range(self, max_loss: float) -> tuple[float, float]:
-        """Return the smallest and the largest value of the functional within a loss.
+        """Return the smallest and the largest value of the functional within a given loss.
 
         Raises
         ------
@@ -144,7 +144,7 @@ class TradeOff(Drawn, Displayed):
         Parameters
         ----------
         target : str
-            The request.
+            The label of the requested value.
         asked : float, optional
             The requested value, as a vertical line.
         max_loss : float, optional
@@ -239,7 +239,7 @@ def trade_off(
     InvalidConstraintError
         If all strategies have the same value.
     SolverError
-        If HiGHS finds no optimum on the way.
+        If HiGHS finds no optimum of one of the programs.
 
     Notes
     -----

@@ -11,7 +11,7 @@ ZERO, ONE, TWO, THREE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 EXIT, LEAF = np.uint64(2), np.uint64(3)
 #: The largest number of cards; each has a row of sums.
 CARDS = np.uint64(64)
-#: Lanes of leaves are padded to a register of the shorter numbers; and the largest number of registers in one sweep.
+#: The size of a register of the shorter numbers, to which lanes are padded, and the most registers in one sweep.
 FULL, MOST = np.uint64(8), np.uint64(3)
 #: The largest sum of a node in 16 bits; rounded up it must stay below 2 ** 16. Sums are not scaled below the least.
 TOP, LEAST = np.float32(2**16 - 2), np.float32(1e-25)
@@ -46,13 +46,13 @@ LANE_COLUMNS = 4
 
 @record
 class PublicArrays(NamedTuple):
-    """A game in public form.
+    """The arrays of a game in public form.
 
     Attributes
     ----------
     boards : ndarray of uint64, shape (num_boards + 1, BOARD_COLUMNS)
-        Each before those that follow it. ``END`` is after the last of these, ``IMAGES`` where its images begin,
-        ``COUNT`` and ``WIDE`` the number of private states, also padded, ``BASE`` where regrets begin, ``TABLE``
+        Each board comes before those that follow it. ``END`` is after the last of these, ``IMAGES`` where its images
+        begin, ``COUNT`` and ``WIDE`` the number of private states, also padded, ``BASE`` where regrets begin, ``TABLE``
         the place of its private states in ``states``, ``MATRIX`` where matrices of other leaves begin, ``ALIKE``
         whether some private states are alike, ``SCALE`` where scales begin.
     shapes : ndarray of uint64, shape (num_shapes, SHAPE_COLUMNS)
@@ -93,7 +93,7 @@ class PublicArrays(NamedTuple):
 
 @record
 class TermArrays(NamedTuple):
-    """The terms that a problem adds to a game: payments and limits of actions, and rows that are called at a price.
+    """The terms that a problem adds to a game: payments, limits of actions, and rows with learned multipliers.
 
     Payments and limits are pairs of arrays in the layout of regrets, or empty if a player has none. A row is a linear
     function of one player's plan with an upper limit. The last call is the call of a floor.
@@ -178,7 +178,7 @@ class PlayArrays(NamedTuple):
 
 @record
 class AverageArrays(NamedTuple):
-    """The sums behind averages as bytes, so that one function serves all precisions."""
+    """The sums behind averages as bytes, so that one function works for all precisions."""
 
     sums: Any  # a pair of arrays, one per player
     size: Any  # bytes of a number

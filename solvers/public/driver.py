@@ -37,7 +37,7 @@ FIRST_LOOK = 32
 
 
 def serves(method: RegretMethod, problem: Problem, start: Any) -> bool:
-    """Whether the loop takes a problem on a public form: a single program, alternating updates and averages."""
+    """Whether the loop can solve a problem on a public form: a single program, alternating updates and averages."""
     return (
         method.bias is None
         and method.updates == "alternating"
@@ -62,7 +62,7 @@ def _is_plain(problem: Problem) -> bool:
 
 
 def _is_taken(problem: Problem) -> bool:
-    """Whether a problem is a program that the loop can state."""
+    """Whether a problem is a program that the loop can express."""
     return isinstance(problem, SaddleProblem) and Feature.PROGRAM in problem.needs and takes(problem.canonical)
 
 
@@ -114,7 +114,7 @@ class PublicStepper(Stepper):
 
     @property
     def iterations(self) -> int:
-        """Updates of both players."""
+        """The number of iterations, each of which updates both players."""
         return int(self.state.clock[0])
 
     @property
@@ -340,7 +340,7 @@ def _reached(method: RegretMethod, problem: Problem, start: Any) -> PlayArrays |
 
 
 def _public_start(problem: Problem, start: Any) -> PublicProfile:
-    """Return the strategies that a run starts from; their game's sequence form is not made if they are public.
+    """Return the strategies that a run starts from; the game's sequence form is not built if they are public.
 
     Raises
     ------
@@ -363,7 +363,7 @@ def _number(method: RegretMethod, problem: Problem, options: Options) -> Any:
 
 @functools.cache
 def warm(number: Any, *, adding: bool = False, evaluating: bool = True) -> None:
-    """Compile the loop on a tiny game, or load it from its cache, so that this time does not count for a solve."""
+    """Compile the loop on a tiny game, or load it from its cache, so that this does not count as solving time."""
     from ...seqform.factored import FactoredPayoff
     from ...seqform.public_payoff import Leaves
     from ..methods.rules import CFR as RULE

@@ -22,11 +22,11 @@ from .layout import PublicLayout
 from .loop import evaluate_public, run_public
 from .terms import PublicTerms, no_terms
 
-#: One thread walks games of fewer numbers: a walk then takes no longer than starting other threads.
+#: One thread walks games with fewer numbers, because such a walk takes no longer than starting other threads.
 _SMALL = 200_000
 #: The size (nodes times private states) up to which certificates take milliseconds in numpy.
 _FEW = 2**14
-_SHARE_OF_BUDGET = 4  # the certificates of a solve cost a game's size divided by this
+_SHARE_OF_BUDGET = 4  # a certificate takes the game's size divided by this from the budget
 
 
 def _average(state: PlayArrays) -> AverageArrays:
@@ -255,8 +255,8 @@ class PublicKernel:
         """Return a player's payoff in payoff units if both play the averages, or for a best response to them.
 
         The averages are those of runs: equal parts of the game have equal averages, so that one board represents
-        others. Leaves count ``scale`` times. Other payments of a problem, and limits of the player's actions, count
-        too.
+        others. Payoffs at leaves are multiplied by ``scale``. Other payments of a problem, and limits of the player's
+        actions, are included.
         """
         game, terms, rooms = self._doubles
         average = _average(state)

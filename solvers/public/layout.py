@@ -357,7 +357,7 @@ class PublicLayout:
 
     @staticmethod
     def _up(states: Indices, before: Indices) -> Indices:
-        """Return the places of private states among others."""
+        """Return the positions of private states among others."""
         order = np.argsort(before, kind="stable")
         found: Indices = order[np.searchsorted(before, states, sorter=order)]
         return found
@@ -369,7 +369,7 @@ class PublicLayout:
 
     @cached_property
     def bases(self) -> Indices:
-        """Where each player's numbers of each board begin, shape (num_boards + 1, 2)."""
+        """The start of each player's numbers of each board, shape (num_boards + 1, 2)."""
         rows = np.array([self.shapes[shape].num_rows for shape in self.shape_of])
         return np.concatenate([np.zeros((1, 2), dtype=np.int64), np.cumsum(rows * rounded_up(self.counts), axis=0)])
 
@@ -392,7 +392,7 @@ class PublicLayout:
 
     @cached_property
     def scales(self) -> Indices:
-        """Where each player's scales of each board begin, shape (num_boards + 1, 2)."""
+        """The start of each player's scales of each board, shape (num_boards + 1, 2)."""
         rows = np.array([self.shapes[shape].num_rows for shape in self.shape_of])
         return np.concatenate([np.zeros((1, 2), dtype=np.int64), np.cumsum(rows, axis=0)])
 
@@ -458,7 +458,7 @@ class PublicLayout:
         return np.column_stack([np.cumsum(sizes) - sizes, roots, sizes, lanes])
 
     def _lanes(self) -> tuple[Indices, Floats, Indices]:
-        """Return the leaves of all shapes, each player's payoffs there, and the place of each shape's leaves.
+        """Return the leaves of all shapes, each player's payoffs there, and the position of each shape's leaves.
 
         Payoffs of leaves that are both folds and showdowns are added last, from their own rows.
         """
@@ -496,7 +496,7 @@ class PublicLayout:
 
     @cached_property
     def _room(self) -> tuple[Indices, int, int]:
-        """Where the parts of the scratch arrays begin at each depth, and the lengths of the top and of the rest."""
+        """The starts of the parts of the scratch arrays at each depth, and the lengths of the top and of the rest."""
         depths = int(self.depths.max()) + 1
         needed = np.zeros((depths, 2), dtype=np.int64)
         widths = rounded_up(self.counts)
@@ -513,7 +513,7 @@ class PublicLayout:
 
     @cached_property
     def groups(self) -> Indices:
-        """Where the groups of the boards after the root's begin, and where the last one ends."""
+        """The starts of the groups of the boards after the root's, and the end of the last group."""
         firsts = np.flatnonzero(self.depths == 1)
         if not len(firsts):
             return np.array([1])
@@ -561,9 +561,9 @@ class PublicLayout:
         )
 
     def places(self, node: int) -> Indices:
-        """Return the places of the numbers of a public state's actions in each state, shape (actions, states).
+        """Return the positions of the numbers of a public state's actions in each state, shape (actions, states).
 
-        States that do not occur there have −1. Boards that are walked once share their numbers.
+        The position is −1 for states that do not occur there. Boards that are walked once share their numbers.
         """
         form, player = self.form, int(self.form.players[node])
         walked, states = self._source(int(form.boards[node]), player)
@@ -580,7 +580,7 @@ class PublicLayout:
     def behaviour(self, sums: Sequence[Any], node: int) -> Floats:
         """Return a player's behaviour at a node from sums of reaches, shape (actions, states).
 
-        States that do not occur there have zeros.
+        The behaviour is 0 for states that do not occur there.
         """
         places = self.places(node)
         here = np.where(places >= 0, sums[int(self.form.players[node])][places], 0.0).astype(np.float64)

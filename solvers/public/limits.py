@@ -15,7 +15,7 @@ _ROUND_OFF = 1e-9
 
 @dataclass(frozen=True)
 class Bound:
-    """x_a ≤ u x_σ, or the same with ≥, for a sequence a at an infoset after σ.
+    """A bound x_a ≤ u x_σ, or the same with ≥, on a sequence a at an infoset after σ.
 
     The multiplier of the constraint is ``factor`` times the multiplier of this bound.
     """

@@ -154,7 +154,7 @@ def _play(game: Any, board: Any, player: Any, regrets: Any, here: Any, sums: Any
 def _play_within(
     game: Any, terms: Any, board: Any, player: Any, regrets: Any, here: Any, sums: Any, decay: Any
 ) -> None:
-    """Like :func:`_play`, for a player whose actions have limits: regrets divide what the least probabilities leave."""
+    """Like :func:`_play`, for a player whose actions have limits: regrets divide what remains above them."""
     boards, nodes, least, free = game.boards, game.nodes, terms.least[player], terms.free[player]
     shape = boards[board, SHAPE]
     begin, roots = game.shapes[shape, NODES], game.shapes[shape, ROOTS]
@@ -587,7 +587,7 @@ def _settle(walk: Any, player: Any, decay: Any) -> None:
 
 
 def run_public(walk: Any, what: Any, player: Any, first: Any, last: Any, iterations: Any, begun: Any) -> None:
-    """Do ``iterations`` more after ``begun``, or with ``what`` a part of one update, of groups ``first`` to ``last``.
+    """Do ``iterations`` updates after ``begun``, or the part ``what`` of one update, of groups ``first`` to ``last``.
 
     The state records the time itself, because Ctrl-C takes effect when this function returns, before its caller could
     record anything. Players take turns. The averages consist of the plans to which the other player responds: player

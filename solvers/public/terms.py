@@ -22,7 +22,7 @@ from .arrays import CALL_COLUMNS, COUNTED, PRICE, PRICES, STAKE, TermArrays
 from .layout import PublicLayout
 from .limits import Limits
 
-#: The initial bound on a multiplier, relative to the possible worth of one unit of its row.
+#: The initial bound on a multiplier, relative to the possible value of one unit of its row.
 FIRST_STAKE = 0.25
 #: Private states with a probability below this fraction of the largest count with this fraction.
 _LEAST_DEALT = 1e-6
@@ -31,7 +31,7 @@ RAISE, NEAR_STAKE = 4.0, 0.6
 
 
 def takes(saddle: Saddle) -> bool:
-    """Whether the loop on the public form can state a program: linear rows with their own prices, or a floor."""
+    """Whether the loop on the public form can express a program: linear rows with their own prices, or a floor."""
     rows = [each for each in (saddle.own, saddle.other) if each is not None]
     linear = all(isinstance(one, LinearConstraint) for one in saddle.constraints)
     replies = saddle.view.replies
@@ -88,7 +88,7 @@ class PublicTerms:
 
     @property
     def form(self) -> PublicForm:
-        """The game."""
+        """The public form of the game."""
         form = self.saddle.view.game.public_form
         assert form is not None
         return form
@@ -157,7 +157,7 @@ class PublicTerms:
 
     @staticmethod
     def _positions(layout: PublicLayout, player: int) -> tuple[Indices, npt.NDArray[np.bool_]]:
-        """Return the place of each of a player's sequences, −1 for the first, and whether it is walked."""
+        """Return the position of each of a player's sequences, −1 for the first, and whether it is walked."""
         form = layout.form
         places = np.full(form.num_sequences[player], -1)
         walked = np.zeros(len(places), dtype=bool)
@@ -224,14 +224,14 @@ class PublicTerms:
         return row.limit - float(row.coefficients[row.indices == 0].sum())
 
     def _entries(self, row: LinearConstraint) -> tuple[Indices, Floats]:
-        """Return where a row's coefficients are paid, on walked boards."""
+        """Return the positions at which a row's coefficients are paid, on walked boards."""
         places, walked = self._placed[row.player]
         kept = walked[row.indices]
         own = row.indices[kept]
         return places[own], row.coefficients[kept] / self._weights[row.player][own]
 
     def _met(self) -> dict[str, Any]:
-        """Return where walks meet the reaches of rows; those of equivalent boards are met on the walked one."""
+        """Return the positions at which walks meet the reaches of rows; equivalent boards are met on the walked one."""
         layout, rows, boards, reaches, shares = self.layout, [], [], [], []
         roots = np.array([len(layout.shapes[shape].entries) for shape in layout.shape_of])
         widths = layout.widths
@@ -274,7 +274,7 @@ class PublicTerms:
     def _worth(self, row: LinearConstraint) -> float:
         """Return the probability of the private states that a row concerns, per unit of its coefficients.
 
-        Rows also hold for states that are never dealt.
+        Rows also apply to states that are never dealt.
         """
         dealt = self._dealt[row.player]
         kept = row.indices > 0

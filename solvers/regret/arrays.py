@@ -33,7 +33,7 @@ class InflowArrays(NamedTuple):
 
 @record
 class PolytopeArrays(NamedTuple):
-    """The players' polytopes.
+    """The arrays of the players' polytopes.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class PayoffArrays(NamedTuple):
 
 @record
 class LeafArrays(NamedTuple):
-    """The payoffs of games with other than two players.
+    """The payoffs of games that do not have two players.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class FactorArrays(NamedTuple):
 
 @record
 class GameArrays(NamedTuple):
-    """A game. Code for parts that are ``None`` is not compiled.
+    """The arrays of a game; code for parts that are ``None`` is not compiled.
 
     Attributes
     ----------
@@ -208,7 +208,7 @@ class DualNumbers(NamedTuple):
     """The update rule of multipliers, see :class:`~treeplex.solvers.methods.rules.DualRule`, and their penalties."""
 
     step: Any
-    rates: Any  # what the step is multiplied by for each row
+    rates: Any  # the factor of the step for each row
     power: Any
     optimism: Any
     total: Any  # upper bound on the sum of a player's multipliers
@@ -218,7 +218,7 @@ class DualNumbers(NamedTuple):
 
 @record
 class LimitArrays(NamedTuple):
-    """All that constraints add to a game."""
+    """The arrays that constraints add to a game."""
 
     rows: ConstraintArrays
     proven: ConstraintArrays  # the rows of a certificate

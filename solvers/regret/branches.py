@@ -102,7 +102,7 @@ class _Graph:
         return in_trunk
 
     def grouped(self, in_trunk: Any, width: int) -> Integers:
-        """Return the share of each infoset: similar components are adjacent, and a register's are in one branch."""
+        """Return the part of each infoset: similar components are adjacent, and a register's are in one branch."""
         component = self.components(in_trunk)
         sizes = np.bincount(component, weights=self.work)
         shapes = np.zeros(len(sizes), dtype=np.uint64)

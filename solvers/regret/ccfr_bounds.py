@@ -93,7 +93,7 @@ class MeasuredRun:
         if known is None and beta is None:
             raise UnsupportedProblemError(
                 "the multipliers of this run are unbounded, and the theorems need a bound: pose the problem with "
-                "a penalty, solve it by CCFR(beta=…), or pass a beta that they did not exceed"
+                "a penalty, solve it with CCFR(beta=…), or pass a beta that the multipliers did not exceed"
             )
         if beta is not None:
             beta = check_number(beta, "beta", UnsupportedProblemError, "(0, inf)")
@@ -101,7 +101,7 @@ class MeasuredRun:
             raise UnsupportedProblemError(f"beta is {beta:g}, but the multipliers of this run are bounded by {known:g}")
         chosen = known if known is not None else beta or 0.0
         if not chosen > 0.0:
-            raise UnsupportedProblemError(f"the theorems divide by the bound on the multipliers, which is {chosen:g}")
+            raise UnsupportedProblemError(f"the bound on the multipliers is {chosen:g}, expected more than 0")
         peak = max(self.rows.multipliers(self.state.multipliers.tallies[2]).values(), default=0.0)
         if peak > chosen * (1.0 + 1e-9):
             raise UnsupportedProblemError(
@@ -167,7 +167,8 @@ class MeasuredRun:
     def step_regret_bound(self, player: int) -> float:
         """Return the bound on the multipliers' regret that follows from the step sizes.
 
-        Infinite if a function has kinks, where slopes have their own regret, or if no bound is known on its tangents.
+        The bound is infinite if a function has kinks, where slopes have their own regret, or if no bound is known on
+        its tangents.
         """
         total = 0.0
         rates = 1.0 if self.method.step_unit == "plain" else 1.0 / self.rows.rates
@@ -207,7 +208,7 @@ def best_step(problem: ConstrainedNash, beta: float, iterations: int) -> float:
     Raises
     ------
     UnsupportedProblemError
-        If no bound is known on the values of a constraint, or there is none.
+        If no bound is known on the values of a constraint, or no constraint restricts the plan.
 
     Examples
     --------
@@ -240,12 +241,14 @@ def _check_covered(solution: Any) -> None:
     method = solution.method
     recipe = 'CCFR(base="cfr", updates="simultaneous", averaging="uniform", steps="constant" or "decreasing")'
     if not isinstance(method, CCFR):
-        raise UnsupportedProblemError(f"the theorems apply to constrained CFR, not to {method.name}: solve by {recipe}")
+        raise UnsupportedProblemError(
+            f"the theorems apply to constrained CFR, not to {method.name}: solve with {recipe}"
+        )
     asked = {"base": ("cfr",), "updates": ("simultaneous",), "averaging": ("uniform",), "iterate": ("average",)}
     for option, covered in (asked | {"steps": ("constant", "decreasing")}).items():
         if getattr(method, option) not in covered:
             raise UnsupportedProblemError(
-                f"the theorems do not cover {option}={getattr(method, option)!r}: solve by {recipe}"
+                f"the theorems do not cover {option}={getattr(method, option)!r}: solve with {recipe}"
             )
     if isinstance(solution.state, RegretState) and solution.state.kernel.layout.number is not np.float64:
         raise UnsupportedProblemError(
@@ -523,7 +526,7 @@ def _of_violations(found: CCFRBounds, problem: ConstrainedNash, least: Sequence[
 def _prices(problem: ConstrainedNash, least: Sequence[float]) -> tuple[Mapping[str, float], float]:
     """Return λ*, the multipliers of an optimum without a penalty, and the distance of their bound from the optimum.
 
-    There are none if there is no such optimum.
+    There are no multipliers if there is no such optimum.
     """
     if not problem.constraints or max(least) > 0.0:
         return {}, 0.0

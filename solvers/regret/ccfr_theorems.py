@@ -402,8 +402,8 @@ def payoff_range(form: SequenceForm) -> float:
     float
         Payoff units. For payoffs at leaves, the largest payoff minus the smallest. Otherwise max over x of Σ_s x(s)
         max over y of (A y)(s), minus the same with minima: this is exact for a matrix game, and at least the range
-        for any other game. For factored payoffs, each factor is maximised separately. In games of more than 10⁹
-        pairs of sequences each entry of A is, which is coarse.
+        for any other game. For factored payoffs, each factor is maximised separately. In games with more than 10⁹ pairs
+        of sequences, each entry of A is maximised separately, which gives a coarse bound.
 
     Examples
     --------

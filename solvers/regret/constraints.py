@@ -64,7 +64,9 @@ class Row:
         behaviour[treeplex.offsets[:-1]] *= 2.0
         uneven = treeplex.plan(treeplex.behaviour(treeplex.plan(behaviour)))
         if not np.isfinite(function.minorant(uniform)[1]):
-            raise UnsupportedProblemError(f"cvxpy has no gradient for constraint {shown(constraint.name)}: use cvxpy")
+            raise UnsupportedProblemError(
+                f"constraint {shown(constraint.name)} has no gradient in cvxpy: use method cvxpy"
+            )
         return cls(constraint, _unit(constraint, treeplex, (uniform, uneven)), (uniform, uneven))
 
     @property
@@ -125,7 +127,7 @@ class Row:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """Equal for equal constraints; cvxpy functions are compared by values and slopes at two plans."""
+        """A key that is equal for equal constraints; it contains values and slopes of cvxpy functions at two plans."""
         one, function = self.constraint, self.constraint.function
         affine = function.indices.tobytes(), function.coefficients.tobytes(), float(function.constant)
         if not self.is_curved:
@@ -173,7 +175,7 @@ class Curves:
 
     @classmethod
     def of(cls, rows: list[Row], constraints: ConstraintArrays) -> Curves:
-        """Lay convex rows out.
+        """Lay out convex rows.
 
         Parameters
         ----------
@@ -290,7 +292,7 @@ class KernelConstraints:
     dual : DualRule
         The update rule of the multipliers.
     identity : tuple
-        Equal for equal constraints and penalties in any layout: then one run can continue another.
+        A key that is equal for equal constraints and penalties in any layout: one run can then continue another.
     """
 
     arrays: ConstraintArrays

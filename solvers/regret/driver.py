@@ -50,7 +50,7 @@ class RegretState(RunState):
         return None if self.bound is None else self.bound.beta
 
     def preference_record(self, solution: Solution) -> dict[str, Any] | None:
-        """Return how far preferences were followed, and the proven bounds on their cost."""
+        """Return how often preferred actions were taken, and the proven bounds on the cost of preferences."""
         return preference_record(solution)
 
 
@@ -96,7 +96,7 @@ class RegretStepper(Stepper):
         self.begins_with_check = state.iteration > 0 and self.next_check is None
         self.aim(problem.options.tol)
         self._last = last
-        # If the last run ended at a look, the consequences of the look are still to be applied.
+        # If the last run ended at a look, its consequences must still be applied.
         looks = problem.floor is not None or (self.rows is not None and not self.rows.soft)
         self._next_look = next_look(state.iteration - 1, 0 if bound is None else bound.begun) if looks else NEVER
         self.proof: tuple[Profile, Certificate] | None = None
@@ -108,7 +108,7 @@ class RegretStepper(Stepper):
 
     @property
     def room(self) -> int:
-        """Iterations up to the next look, whose result must not depend on the clock."""
+        """The number of iterations until the next check, whose result must not depend on the clock."""
         return min(super().room, self._next_look - self.iterations)
 
     def aim(self, tolerance: float) -> None:
@@ -252,7 +252,7 @@ class RegretStepper(Stepper):
 
     @property
     def reached(self) -> RegretState:
-        """The state from which another run can go on."""
+        """The state from which another run can continue."""
         return RegretState(self.method, self.kernel, self.state, self.problem.identity, self.bound, self.stake)
 
     @property
@@ -291,8 +291,8 @@ def _on_plans(method: RegretMethod, problem: Problem, options: Options) -> Outco
     check_precision(method, problem)
     if not problem.needs <= method.serves:
         raise UnsupportedProblemError(
-            f"method {method.name} on games in public form takes linear constraints, each with its own penalty, with "
-            "averages and alternating updates, and restricted opponents with p above 0: for other problems, or a "
+            f"method {method.name} on games in public form supports linear constraints, each with its own penalty, "
+            "with averages and alternating updates, and restricted opponents with p above 0: for other problems, or a "
             f"given start, use {', '.join(methods_for(problem.needs))}"
         )
     begun = counted_now()

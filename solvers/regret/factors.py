@@ -1,9 +1,9 @@
 """Flows and factored payoffs in the form of the compiled loop, which uses reaches where that saves numbers.
 
 In a flow, much of what an infoset leads to does not depend on the action: a failed move leaves a player where it was.
-And players often meet in the weight with which each arrives somewhere. Both depend on the *reach* of an infoset, the
-weight of the plan that leads to it. The compiled loop therefore stores the reach as an additional number next to each
-infoset's sequences, and matrices use it where that takes fewer numbers.
+And the payoff of a meeting often depends only on the weight with which each player arrives there. Both depend on the
+*reach* of an infoset, the weight of the plan that leads to it. The compiled loop therefore stores the reach as an
+additional number next to each infoset's sequences, and matrices use it where that takes fewer numbers.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Entries:
     values: Floats
 
     def of(self, chosen: Any) -> Entries:
-        """Return some of the entries."""
+        """Return a selection of the entries."""
         return Entries(self.rows[chosen], self.positions[chosen], self.values[chosen])
 
     def and_those_of(self, other: Entries) -> Entries:
@@ -155,7 +155,7 @@ class FlowPlaces:
 def multiplied_out(
     left: Entries, right: Entries, num_factors: int, bases: tuple[int, int], width: int
 ) -> tuple[Entries, Entries, Entries]:
-    """Multiply out the factors with few holders, and those that only an empty sequence holds.
+    """Multiply out factors to which few positions contribute, and those to which only an empty sequence does.
 
     Parameters
     ----------

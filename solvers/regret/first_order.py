@@ -24,7 +24,7 @@ LONG = 0.6
 
 
 def begins_anew(restarts: Floats, error: float, age: int, iterations: int, tolerance: float = 0.0) -> bool:
-    """Whether to restart; records the data for the next decision.
+    """Decide whether to restart, and record the data for the next decision.
 
     Parameters
     ----------

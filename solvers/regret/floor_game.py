@@ -54,7 +54,7 @@ class FloorGame:
             If the objective has a part that the other player chooses.
         """
         if saddle.weight is not None:
-            raise UnsupportedProblemError("with a free opponent, regret minimisation supports no floor: use highs")
+            raise UnsupportedProblemError("regret methods do not support a floor with a free opponent: use highs")
         view = saddle.view
         other, matrices = view.other, view.matrices
         inflow = sp.coo_array(other.inflow)

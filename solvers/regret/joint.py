@@ -156,7 +156,7 @@ add_regrets, match_regrets, make_plan = (
 
 @functools.cache
 def warm() -> None:
-    """Compile the functions or load them from the cache, so that this time does not count for a solve."""
+    """Compile the functions or load them from the cache, so that this does not count as solving time."""
     with compiling():
         two, one, numbers = np.zeros(1, np.int32), np.array([1, 2], np.int32), np.zeros(2)
         add_regrets(two, one, numbers.copy(), np.zeros(1), numbers, numbers.copy(), numbers.copy(), 1.0, 1.0, 0.0)
@@ -170,11 +170,11 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     Raises
     ------
     UnsupportedProblemError
-        If the options do not ask for averages from a fresh start.
+        If the options request anything other than averages from a fresh start.
     """
     if method.iterate == "last" or options.start is not None or method.initial_regrets or method.precision == "half":
         raise UnsupportedProblemError(
-            f"{problem.game.spec} has several players and payoffs as an operator: methods start from scratch there, "
+            f"{problem.game.spec} has several players and payoffs as an operator: methods must start from scratch, "
             "without random regrets, in single or double precision, and return averages"
         )
     return run_plans(JointStepper, method, problem, options)

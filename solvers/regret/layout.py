@@ -138,7 +138,7 @@ class KernelLayout:
 
     @property
     def width(self) -> int:
-        """The number of numbers in a vector register."""
+        """The number of lanes in a vector register."""
         return width_of(self.number)
 
     @property
@@ -147,7 +147,7 @@ class KernelLayout:
         return int(self.bases[-1])
 
     def reach(self, plan: Floats, first: int, count: int) -> Floats:
-        """Return the weight with which a kernel vector reaches the infosets at ``count`` places from ``first`` on."""
+        """Return the weights with which a kernel vector reaches ``count`` infosets, starting at place ``first``."""
         if len(self.parents):
             return plan[self.parents[first : first + count]]
         # Without slicing the sparse matrix, which would take most of the time in games with many small levels.

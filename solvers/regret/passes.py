@@ -1,7 +1,7 @@
 """The passes over polytopes and payoffs that make up the compiled loop.
 
-Gradients of the payoffs; the bottom-up pass with the local regret minimiser at each infoset; the top-down pass that
-averages plans and forms the next ones; best responses.
+They compute gradients of the payoffs, update regrets bottom-up by the local regret minimiser at each infoset, average
+plans and form the next ones top-down, and compute best responses.
 """
 
 from typing import Any

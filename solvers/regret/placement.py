@@ -20,12 +20,12 @@ Unsigned = NDArray[np.uint32]
 
 # Number of cells that are hashed at once, at about a hundred bytes each.
 _AT_ONCE = 2**18
-# Bytes of a vector register; a run of the payoff has as many cells as a register has numbers.
+# Bytes of a vector register; a run of the payoff has as many cells as a register has lanes.
 REGISTER = 32
 
 
 def width_of(number: Any) -> int:
-    """Return the number of numbers of a type in a vector register."""
+    """Return the number of lanes of a vector register for a number type."""
     return REGISTER // int(np.dtype(number).itemsize)
 
 
@@ -247,7 +247,7 @@ def isomorphic_lanes(treeplexes: Treeplexes, rows: Integers, columns: Integers, 
     """Find parts of a two-player game with the same shape, to place corresponding infosets next to each other.
 
     A part is a set of infosets that payoffs connect, such as the infosets of a poker round after one public card and
-    betting sequence. If as many parts as a register has numbers have the same shape, the payoff's cells form diagonal
+    betting sequence. If as many parts as a register has lanes have the same shape, the payoff's cells form diagonal
     runs, which need a single index and no gathering. Parts of different branches are kept separate. Shapes are compared
     by hash values, and infosets correspond in the user's order: a wrong or missed match only costs speed.
     """
@@ -358,7 +358,7 @@ class Pieces:
 class Runs(NamedTuple):
     """Two matrices, one per player, in runs for the compiled loop, ordered by the share of their rows.
 
-    A run has as many cells as a register has numbers, on a diagonal. A *tile* is a square with that many rows.
+    A run has as many cells as a register has lanes, on a diagonal. A *tile* is a square with that many rows.
 
     Attributes
     ----------
@@ -434,7 +434,7 @@ class Cells(NamedTuple):
 
 
 def pieces_of(columns: Sequence[Integers], rows: Integers, within: Integers, values: Floats, width: int) -> Pieces:
-    """Collect cells with equal columns and rows into pieces; ``within`` is the place of each cell in its piece."""
+    """Collect cells with equal columns and rows into pieces; ``within`` is the index of each cell in its piece."""
     order = np.lexsort([rows, *columns[::-1]])
     keys = [key[order] for key in (*columns, rows)]
     begins = begins_of(*keys)

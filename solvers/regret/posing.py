@@ -92,7 +92,7 @@ class PosedProblem:
 
     @cached_property
     def identity(self) -> tuple[Any, ...]:
-        """Equal if multipliers and regrets belong to the same problem, so that one run can resume another."""
+        """A key that is equal for runs on the same problem, which can then resume each other."""
         changes = (None if each is None else each.tobytes() for each in (self.tilt, self.scales))
         return (None if self.rows is None else self.rows.identity, *changes)
 
@@ -159,7 +159,7 @@ def posed(method: RegretMethod, problem: Problem, options: Options) -> PosedProb
     if saddle is not None and saddle.has_rows:
         penalty = (saddle.own or saddle.other_rows).penalty
         if saddle.tilt is not None or saddle.floor is not None:
-            raise UnsupportedProblemError(f"{method.name} supports no constraints with a tilt or floor: use highs")
+            raise UnsupportedProblemError(f"{method.name} does not support constraints with a tilt or floor: use highs")
         if method.first_bound is not None and penalty is not None:
             raise UnsupportedProblemError(
                 f"{method.name} got beta={method.first_bound!r} for a problem with penalty {shown(penalty)}, "
@@ -209,7 +209,7 @@ def kernel_for(method: RegretMethod, form: SequenceForm, tol: float, curved: boo
 
 
 def _finest(constraints: Sequence[Constraint], penalty: float | None, game: Game, options: Options) -> float:
-    """Return the tolerance that decides the precision: that of violations, in payoffs, if it needs more digits.
+    """Return the tolerance that decides the precision: that of violations, in payoffs, if that is finer.
 
     Violations are in units of their constraints. With small payoffs or a large penalty, a tolerance in payoffs may
     require violations that are too small for single precision.

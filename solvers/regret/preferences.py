@@ -88,7 +88,7 @@ def biases(local: BiasArrays, layout: KernelLayout) -> tuple[Floats, Floats]:
 
 
 def _patterns(vectors: Floats, layout: KernelLayout) -> tuple[Any, Any]:
-    """Return the place of each register's degrees and fallbacks among the few distinct ones, and these."""
+    """Return the index of each register's degrees and fallbacks among the distinct ones, and the distinct ones."""
     width, buckets = layout.width, layout.buckets.astype(np.int64)
     places = np.zeros(int((buckets[-1, 1] + buckets[-1, 3]) // width) if len(buckets) else 0, dtype=np.int64)
     patterns: list[Floats] = []

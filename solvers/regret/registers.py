@@ -103,7 +103,7 @@ def _pointer(context: Any, builder: Any, array_type: Any, array: Any, place: Any
 
 
 def _load(typing_context: Any, array: Any, place: Any) -> Any:
-    """Return the register that holds the numbers of an array from a place on."""
+    """Return a register with the numbers of an array, starting at a position."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = _pointer(context, builder, signature.args[0], *arguments)
@@ -117,7 +117,7 @@ def _load(typing_context: Any, array: Any, place: Any) -> Any:
 
 
 def _store(typing_context: Any, array: Any, place: Any, register: Any) -> Any:
-    """Write a register into an array, from a place on."""
+    """Write a register into an array, starting at a position."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer, written = _pointer(context, builder, signature.args[0], *arguments[:2]), arguments[2]
@@ -130,7 +130,7 @@ def _store(typing_context: Any, array: Any, place: Any, register: Any) -> Any:
 
 
 def _none_of(count: int) -> Any:
-    """Return the function that creates a number of zero registers for an array's type."""
+    """Return the function that creates a given number of zero registers for an array's type."""
 
     def of(typing_context: Any, array: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -158,7 +158,7 @@ def _each_pointer(context: Any, builder: Any, registers: Any, array_type: Any, a
 
 
 def _load_each(typing_context: Any, array: Any, place: Any, like: Any) -> Any:
-    """Return registers of the same type as others, with the numbers of an array from a place on."""
+    """Return registers of the same type as others, with the numbers of an array, starting at a position."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointers = _each_pointer(context, builder, like, signature.args[0], *arguments[:2])
@@ -168,7 +168,7 @@ def _load_each(typing_context: Any, array: Any, place: Any, like: Any) -> Any:
 
 
 def _store_each(typing_context: Any, array: Any, place: Any, registers: Any) -> Any:
-    """Write registers into an array, from a place on."""
+    """Write registers into an array, starting at a position."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointers = _each_pointer(context, builder, registers, signature.args[0], *arguments[:2])
@@ -190,7 +190,7 @@ def _spread_each(typing_context: Any, number: Any, like: Any) -> Any:
 
 
 def _load_whole(typing_context: Any, array: Any, place: Any) -> Any:
-    """Return the register with the 16-bit integers of an array from a place on."""
+    """Return a register with the 16-bit integers of an array, starting at a position."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         found = builder.load(_pointer(context, builder, signature.args[0], *arguments), align=2)
@@ -200,7 +200,7 @@ def _load_whole(typing_context: Any, array: Any, place: Any) -> Any:
 
 
 def _store_whole(typing_context: Any, array: Any, place: Any, register: Any, scale: Any) -> Any:
-    """Write a register times a scale, in units of 2 ** -WHOLE, into an array as integers, from a place on."""
+    """Write a register times a scale into an array as integers in units of 2 ** -WHOLE, starting at a position."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         numbers, factors = arguments[2:]
@@ -267,7 +267,7 @@ def _largest(typing_context: Any, register: Any) -> Any:
 
 
 def _larger(typing_context: Any, left: Any, right: Any) -> Any:
-    """Return the larger number of each place."""
+    """Return the larger of two numbers in each lane."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.select(builder.fcmp_ordered(">", *arguments), *arguments)
@@ -276,7 +276,7 @@ def _larger(typing_context: Any, left: Any, right: Any) -> Any:
 
 
 def _where_positive(typing_context: Any, tested: Any, those: Any, others: Any) -> Any:
-    """Return ``those`` at the places where ``tested`` is above zero, and ``others`` elsewhere."""
+    """Return ``those`` in the lanes where ``tested`` is above zero, and ``others`` elsewhere."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         zeros = ir.Constant(arguments[0].type, [0.0] * arguments[0].type.count)
@@ -286,7 +286,7 @@ def _where_positive(typing_context: Any, tested: Any, those: Any, others: Any) -
 
 
 def _at_least(typing_context: Any, tested: Any, bound: Any, those: Any, others: Any) -> Any:
-    """Return ``those`` at the places where ``tested`` is not below ``bound``, and ``others`` elsewhere."""
+    """Return ``those`` in the lanes where ``tested`` is not below ``bound``, and ``others`` elsewhere."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.select(builder.fcmp_ordered(">=", *arguments[:2]), *arguments[2:])
@@ -295,7 +295,7 @@ def _at_least(typing_context: Any, tested: Any, bound: Any, those: Any, others: 
 
 
 def _any_nonzero(typing_context: Any, register: Any) -> Any:
-    """Return whether a number is not zero."""
+    """Return whether any number of a register is not zero."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         count = arguments[0].type.count
@@ -328,7 +328,7 @@ def _lanes(
 
 
 def _gather(typing_context: Any, array: Any, indices: Any, place: Any) -> Any:
-    """Return the register of an array's entries at the indices (unsigned, 32 bits) from a place on."""
+    """Return a register with an array's entries at the indices (unsigned, 32 bits) that start at a position."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         register = ir.Constant(context.get_value_type(signature.return_type), ir.Undefined)
@@ -341,7 +341,7 @@ def _gather(typing_context: Any, array: Any, indices: Any, place: Any) -> Any:
 
 
 def _add_at(typing_context: Any, array: Any, shift: Any, indices: Any, place: Any, register: Any) -> Any:
-    """Add the numbers of a register to an array one by one, at the indices from a place on, plus a shift."""
+    """Add the numbers of a register to an array one by one, at the shifted indices that start at a position."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         types_of = signature.args

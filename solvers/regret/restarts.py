@@ -14,7 +14,7 @@ class RestartedStepper(RegretStepper):
 
     @property
     def room(self) -> int:
-        """The iterations up to the next look."""
+        """The number of iterations until the next check for a restart."""
         return min(super().room, max(1, self._due - self.iterations))
 
     @property

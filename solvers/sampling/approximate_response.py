@@ -55,15 +55,19 @@ class SearchSettings:
 
     name: ClassVar[str] = "abr"
 
-    simulations: Annotated[int, About("simulations of a search during learning", minimum=2)] = 64
-    decision_simulations: Annotated[int, About("simulations of a search that decides an action", minimum=2)] = 5000
+    simulations: Annotated[int, About("number of simulations per search during learning", minimum=2)] = 64
+    decision_simulations: Annotated[
+        int, About("number of simulations per search that decides an action", minimum=2)
+    ] = 5000
     exploration: Annotated[float, About("exploration constant c of PUCT", minimum=0)] = 1.0
-    noise: Annotated[float, About("uniform part of the policy at the root", minimum=0, maximum=1)] = 0.25
+    noise: Annotated[float, About("weight of the uniform policy at the root", minimum=0, maximum=1)] = 0.25
     outcomes: Annotated[float, About("weight of outcomes in the targets of values", minimum=0, maximum=1)] = 0.25
-    rate: Annotated[float, About("least step size of values", above=0, maximum=1)] = 0.01
+    rate: Annotated[float, About("smallest step size of values", above=0, maximum=1)] = 0.01
     policy_rate: Annotated[float, About("step size of the policy's logits", minimum=0)] = 1.0
-    particles: Annotated[int, About("most sampled histories of an infoset", minimum=1, maximum=2**24)] = 4096
-    buckets: Annotated[int, About("weights of a learned function", minimum=2, maximum=2**28)] = 2**20
+    particles: Annotated[int, About("largest number of sampled histories of an infoset", minimum=1, maximum=2**24)] = (
+        4096
+    )
+    buckets: Annotated[int, About("number of weights of a learned function", minimum=2, maximum=2**28)] = 2**20
 
     def __post_init__(self) -> None:
         check_parameters(self, UnknownMethodError)
@@ -132,7 +136,9 @@ class ApproximateBestResponse:
     ) -> None:
         rules, self.game_name, _ = rules_of(game)
         if not isinstance(profile, Profile | StreamedProfile) or len(profile) != rules.num_players:
-            raise InvalidStrategyError(f"profile is {shown(profile)}, expected one of {rules.num_players} players")
+            raise InvalidStrategyError(
+                f"profile is {shown(profile)}, expected a profile of {rules.num_players} players"
+            )
         self.player = check_player(player, rules.num_players, InvalidGameError)
         self.settings = SearchSettings() if settings is None else settings
         self.seed = checked_seed(seed)
@@ -167,7 +173,7 @@ class ApproximateBestResponse:
         progress: Callable[[StreamedRun], object] | None = None,
         checkpoint: Checkpoint | str | PathLike[str] | None = None,
     ) -> StreamedRun:
-        """Continue learning until a limit is reached, or Ctrl-C; an interrupted game leaves no trace.
+        """Continue learning until a limit is reached or Ctrl-C is pressed; an interrupted game leaves no trace.
 
         Parameters
         ----------
@@ -242,7 +248,8 @@ class ApproximateBestResponse:
         confidence : float
         bounds : pair of float, optional
             The lowest and the highest payoff of the game. The interval then holds for any number of games
-            (:func:`~treeplex.models.play.simulation.mean_interval`); without them it is Student's, for many games.
+            (:func:`~treeplex.models.play.simulation.mean_interval`); without them it is Student's interval, which is
+            valid for many games.
 
         Returns
         -------
@@ -284,7 +291,7 @@ class ApproximateBestResponse:
         return mean_interval(payoffs, counts, lowest, highest, confidence)
 
     def _decide(self, infoset: int) -> int:
-        """Return the place of the response's action, which depends on the infoset and on the learned functions."""
+        """Return the index of the response's action, which depends on the infoset and on the learned functions."""
         if infoset not in self._decided:
             settings, label = self.settings, repr(self._tree.label(infoset))
             control = np.zeros(8, dtype=np.int64)
@@ -326,7 +333,7 @@ class ApproximateBestResponse:
         return self._room
 
     def _begin_game(self) -> None:
-        """Discard an interrupted game."""
+        """Discard the game that was interrupted."""
         self._control[[kernel.NODE, kernel.INFOSET, kernel.SIMULATIONS, kernel.DECISIONS]] = 0, -1, 0, 0
         self._control[kernel.STAMP] += 1
         self._clock[2] = self._clock[0]

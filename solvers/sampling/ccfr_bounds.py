@@ -23,7 +23,7 @@ from .sampler import Sampler, tree_for
 
 
 def deviation_bound(width: float, choices: float, iterations: int, failure: float) -> float:
-    """Return the bound w √(T/2 · (ln N + ln 1/p)) on how far sums of samples fall below their expectations.
+    """Return the bound w √(T/2 · (ln N + ln 1/p)) on the deficit of sums of samples below their expectations.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ class _SampledRun:
         if penalty is None and given is None:
             raise UnsupportedProblemError(
                 "the multipliers of this run are unbounded, and the theorems need a bound: pose the problem with "
-                "a penalty, or pass a beta that they did not exceed"
+                "a penalty, or pass a beta that the multipliers did not exceed"
             )
         beta = check_number(given if penalty is None else float(penalty), "beta", UnsupportedProblemError, "(0, inf)")
         if penalty is not None and given is not None and given != beta:
@@ -356,15 +356,15 @@ def _checked_method(solution: Any) -> CCFRSampling:
     method, recipe = solution.method, "es-ccfr:averaging=full or os-ccfr:averaging=full,baselines=none"
     if not isinstance(method, CCFRSampling):
         raise UnsupportedProblemError(
-            f"these theorems apply to es-ccfr and os-ccfr, not to {method.name}: solve by {recipe}"
+            f"these theorems apply to es-ccfr and os-ccfr, not to {method.name}: solve with {recipe}"
         )
     if method.averaging != "full":
         raise UnsupportedProblemError(
             f"the theorems apply to averages of realization plans, but averaging={method.averaging!r} samples them: "
-            f"solve by {recipe}"
+            f"solve with {recipe}"
         )
     if method.sampling_rule(2).rate is not None:
-        raise UnsupportedProblemError(f"the theorems do not cover baselines: solve by {recipe}")
+        raise UnsupportedProblemError(f"the theorems do not cover baselines: solve with {recipe}")
     if not isinstance(solution.state, ConstrainedSamplingState):
         raise UnsupportedProblemError(
             f"the run ended as {solution.status} and has no averages: pose the problem with a penalty"

@@ -113,7 +113,7 @@ class PlayerCosts:
 
 @dataclass(frozen=True, eq=False)
 class SampledRows:
-    """The constraints of a problem in the form for walks.
+    """The constraints of a problem in the form that walks use.
 
     Attributes
     ----------
@@ -187,12 +187,12 @@ class SampledRows:
         )
 
     def by_name(self, of_rows: Floats) -> dict[str, float]:
-        """Return numbers of the rows by constraint."""
+        """Return numbers by constraint, given those by row."""
         return dict(zip((one.name for one in self.constraints), of_rows.tolist(), strict=True))
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """Equal for equal rows and bounds of multipliers: then one run can continue another."""
+        """A key that is equal for equal rows and bounds of multipliers: one run can then continue another."""
         arrays = self.arrays
         kept = (arrays.entries, arrays.owners, arrays.coefficients, arrays.constants, arrays.caps, arrays.exact)
         return tuple(each.tobytes() for each in kept)
@@ -338,7 +338,7 @@ def stepper(method: CCFRSampling, problem: Problem, options: Options) -> Constra
 def _start(
     method: CCFRSampling, problem: Problem, sampler: Sampler, rows: SampledRows, start: Any, seed: int
 ) -> ConstrainedState:
-    """Return the initial state:  a copy of a solution's, or a fresh one that plays the profile."""
+    """Return the initial state: a copy of a solution's state, or a fresh one that plays the profile."""
     if isinstance(start, Solution):
         kept: Any = start.state
         same = start.problem.game.fingerprint == problem.game.fingerprint

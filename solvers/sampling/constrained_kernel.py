@@ -49,7 +49,7 @@ class CostArrays(NamedTuple):
     constants: Any  # of rows
     caps: Any  # of multipliers
     rates: Any  # the change of a multiplier for a violation of 1 with step 1
-    queue: Any  # room for the infosets of a walk,
+    queue: Any  # scratch space for the infosets of a walk,
     weights: Any  # for one over the probability of coming to each, and the same from its parent on,
     values: Any  # and for values over positions
 
@@ -107,7 +107,7 @@ def pay_costs(
 ) -> None:
     """Subtract the costs of a player's rows, times their multipliers, from its regrets, and estimate the rows' values.
 
-    Both are unbiased; if the player takes all paths they are exact.
+    The costs and the values are unbiased, and exact if the player takes all paths.
     """
     queue, weights, values, plan, policies = costs.queue, costs.weights, costs.values, scratch.plan, scratch.policies
     exact, clock = costs.exact[player], state.clock

@@ -35,7 +35,7 @@ class InfosetCosts:
     leaves : list of tuple
         The numbers of rows with costs at leaves, and the functions from a state to its cost.
     missing : dict
-        From rows' numbers to the texts of their infosets that no walk has met.
+        From rows' numbers to the strings of their infosets that no walk has met.
     """
 
     def __init__(self, player: int, rows: Sequence[Row]) -> None:
@@ -295,6 +295,6 @@ class ConstrainedWalker(Walker):
         if not math.isfinite(paid):
             name = self.rows.constraints[row].name
             raise InvalidConstraintError(
-                f"the cost of {shown(name)} at the leaf {shown(state)} is not a number, expected a finite one"
+                f"the cost of {shown(name)} at the leaf {shown(state)} is not a number, expected a finite number"
             )
         return paid

@@ -54,7 +54,7 @@ class Growing:
         self._count = end
 
     def cut(self, count: int) -> None:
-        """Remove all rows after a number of rows."""
+        """Remove all rows after a given number of rows."""
         self._count = min(self._count, count)
 
 
@@ -71,7 +71,7 @@ class GrownTree:
     particles : int
         The largest number of stored histories of an infoset.
     buckets : int
-        The number of places of features, a power of two.
+        The number of indices of features, a power of two.
     memory : int or str, optional
 
     Notes
@@ -130,7 +130,7 @@ class GrownTree:
         return self._known[infoset][1]
 
     def places(self, infoset: int) -> range:
-        """Return the places of an infoset's actions."""
+        """Return the indices of an infoset's actions."""
         row = self._infosets.array[infoset]
         return range(int(row[START]), int(row[STOP]))
 
@@ -191,7 +191,9 @@ class GrownTree:
             if known != menu:
                 raise InvalidGameError(f"{who} has actions {shown(menu)} in one history and {shown(known)} in another")
             if before != parent:
-                raise ImperfectRecallError(f"{who} has imperfect recall: the player's own past differs")
+                raise ImperfectRecallError(
+                    f"{who} has imperfect recall: the player's own past differs between two histories in it"
+                )
             return number
         number = len(self._known)
         self._infosets.cut(number)
@@ -214,7 +216,7 @@ class GrownTree:
     def believe(self, infoset: int) -> None:
         """Find the histories of an infoset, with their probabilities conditional on reaching it.
 
-        This also finds those of all other infosets that its player's last action may lead to.
+        It also finds the histories of all other infosets to which the player's last action may lead.
         """
         self.following(self._known[infoset][2])
         if self._infosets.array[infoset, HISTORIES] < 0:  # none in the sample that represents the earlier histories

@@ -64,7 +64,7 @@ class ScratchArrays(NamedTuple):
 class LaneArrays(NamedTuple):
     """The sums of the walks of a batch before they are added to the state.
 
-    Lanes are the parts of a batch: which walks a lane does, and what it draws, does not depend on the thread. Each lane
+    Lanes are the parts of a batch: a lane's walks and random draws do not depend on the thread. Each lane
     has one place per position, and both are divided into as many sections as there are lanes. Within a section,
     infosets take places in the order in which walks reach them, so that the data of a batch are adjacent.
     """

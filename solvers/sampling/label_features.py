@@ -1,4 +1,4 @@
-"""The features of an infoset for a learner: parts of its label, as places in a table."""
+"""The features of an infoset for a learner: parts of its label, as indices into a table."""
 
 import re
 import zlib
@@ -22,7 +22,7 @@ def features_of(label: Hashable, buckets: int) -> list[int]:
 
     Returns
     -------
-        Places from 0 to `buckets` - 1, by CRC-32: a common one for all labels; each field (separated by spaces and
+        Indices from 0 to `buckets` - 1, by CRC-32: a common one for all labels; each field (separated by spaces and
         ``_``, or the items of a tuple); each letter, number and sign in a field; pairs of fields; the prefixes of the
         label; and last the label itself.
 

@@ -428,7 +428,7 @@ class SamplingStepper(Stepper):
 
     @property
     def iterations(self) -> int:
-        """Walks of every player, or batches of them."""
+        """The number of walks of every player, or of batches of walks."""
         return self.state.iterations
 
     @property
@@ -442,7 +442,7 @@ class SamplingStepper(Stepper):
         return NEVER
 
     def check_after(self, clock: int) -> int:
-        """Return when the certificate is due again after it was computed."""
+        """Return the clock at which the certificate is due again, given the clock at which it was computed."""
         return max(self.sampler.tree.num_nodes, math.ceil(clock * CHECK_GROWTH))
 
     def step(self, iterations: int) -> None:
@@ -518,7 +518,7 @@ def _start(
     start: Any,
     seed: int,
 ) -> SamplerState:
-    """Return the initial state:  a copy of a solution's, or a fresh one that plays the profile."""
+    """Return the initial state: a copy of a solution's state, or a fresh one that plays the profile."""
     if isinstance(start, Solution):
         kept = start.state
         same = start.problem.game.fingerprint == problem.game.fingerprint

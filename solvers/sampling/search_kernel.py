@@ -67,7 +67,7 @@ class LearnerArrays(NamedTuple):
 
 @record
 class SearchNumbers(NamedTuple):
-    """The hyper-parameters."""
+    """The hyper-parameters of the search and of the learning."""
 
     simulations: int
     exploration: float
@@ -84,7 +84,7 @@ def _logit_place(feature: Any, action: Any, mask: Any) -> Any:
 
 @compiled
 def _drawn(sums: Any, first: Any, count: Any, clock: Any) -> Any:
-    """Return a random place among sums of probabilities: the first whose sum is above a random number."""
+    """Return a random index into sums of probabilities: the first whose sum is above a random number."""
     number = _random(clock)
     low, high = 0, count - 1
     while low < high:
@@ -123,7 +123,7 @@ def _enter(tree: Any, search: Any, learner: Any, infoset: Any, stamp: Any) -> An
 
 @compiled
 def _chosen(tree: Any, search: Any, infoset: Any, exploration: Any, noise: Any) -> Any:
-    """Return the place of the action with the largest PUCT score; untried actions have the mean of the others."""
+    """Return the index of the action with the largest PUCT score; untried actions have the mean of the others."""
     start, stop = tree.infosets[infoset, START], tree.infosets[infoset, STOP]
     visits, total = 0.0, 0.0
     for place in range(start, stop):
@@ -177,7 +177,7 @@ def _simulate(tree: Any, search: Any, learner: Any, control: Any, clock: Any, nu
 
 @compiled
 def _best(tree: Any, search: Any, infoset: Any) -> Any:
-    """Return the place of the action with the largest mean among those with at least a quarter of the most visits."""
+    """Return the index of the action with the largest mean among those with at least a quarter of the most visits."""
     start, stop = tree.infosets[infoset, START], tree.infosets[infoset, STOP]
     most = 0.0
     for place in range(start, stop):
@@ -248,7 +248,7 @@ def _search(tree: Any, search: Any, learner: Any, control: Any, clock: Any, numb
 
 @compiled
 def _by_visits(tree: Any, search: Any, infoset: Any, clock: Any) -> Any:
-    """Return the place of an action drawn in proportion to visits."""
+    """Return the index of an action drawn in proportion to visits."""
     start, stop = tree.infosets[infoset, START], tree.infosets[infoset, STOP]
     left = 0.0
     for place in range(start, stop):

@@ -129,7 +129,7 @@ class StreamedMCCFR:
         history would need the whole game. If a player has many actions in a row, choose outcome sampling: a walk of
         external sampling takes all of them.
     constraints : str or ExpectedCost, or an iterable of them, optional
-        For ``es-ccfr`` and ``os-ccfr``. Texts are read by
+        For ``es-ccfr`` and ``os-ccfr``. Strings are parsed by
         :func:`~treeplex.models.constraints.labelled.parse_labelled_constraint`. A constraint takes effect once walks
         have met the infosets that it names.
     penalty : float, optional
@@ -141,7 +141,7 @@ class StreamedMCCFR:
     seed : int, optional
         0 by default. Equal seeds give equal runs, which also equal those of the compiled samplers.
     memory : int or str, optional
-        The memory budget for infosets, in bytes or as text such as ``"8GB"``; a run stops when it is used up. The
+        The memory budget for infosets, in bytes or as a string such as ``"8GB"``; a run stops when it is used up. The
         default is the environment variable ``TREEPLEX_MEMORY``, or half of the available memory if it is not set.
 
     Raises
@@ -153,7 +153,7 @@ class StreamedMCCFR:
     UnknownMethodError
         If the method does not sample, or an option needs the whole game.
     InvalidConstraintError
-        If a constraint cannot be read, or the method does not take constraints.
+        If a constraint cannot be parsed, or the method does not support constraints.
 
     Notes
     -----
@@ -262,7 +262,7 @@ class StreamedMCCFR:
     ) -> StreamedRun:
         """Continue from the last run until a limit is reached.
 
-        Ctrl-C stops the run too, and its results so far are kept. An interrupted walk leaves no trace, so a continued
+        Ctrl-C also stops the run, and keeps its results so far. An interrupted walk leaves no trace, so a continued
         run equals an uninterrupted one.
 
         Parameters
@@ -275,8 +275,8 @@ class StreamedMCCFR:
         progress : callable, optional
             Called about 20 times a second with a :class:`StreamedRun`; a true result stops the run.
         checkpoint : Checkpoint or path-like, optional
-                    As for :func:`~treeplex.solve`. Only a sampler that has not walked yet continues from a checkpoint;
-                    iterations and histories touched then count from the beginning.
+            As for :func:`~treeplex.solve`. Only a sampler that has not walked yet continues from a checkpoint;
+            iterations and histories touched then count from the beginning.
 
         Returns
         -------
@@ -420,12 +420,12 @@ class StreamedMCCFR:
         """
         sampler = cls(game, method, constraints=constraints, penalty=penalty, others=others, memory=memory)
         named = one_line(str(path))
-        with refusing_damaged(path, "is not the file of a run, or is damaged", InvalidStrategyError):
+        with refusing_damaged(path, "is not a saved run, or is damaged", InvalidStrategyError):
             metadata, arrays = read_archive(str(path))
             for key, value in sampler._identity.items():
                 if metadata.get(key) != value:
                     raise InvalidStrategyError(
-                        f"{named} does not hold this kind of run: its {key} is {shown(metadata.get(key), 60)}, "
+                        f"{named} does not contain this kind of run: its {key} is {shown(metadata.get(key), 60)}, "
                         f"expected {shown(value, 60)}"
                     )
             sampler._restore(metadata, arrays)
@@ -585,9 +585,9 @@ MESSAGES: dict[Stop, str] = {
     "iterations": "all requested iterations were run",
     "touched": "the limit on touched histories was reached",
     "time": "stopped at the time limit",
-    "memory": "the infosets met take the memory budget of {}: allow more by memory=… or TREEPLEX_MEMORY",
+    "memory": "the infosets met use up the memory budget of {}: raise it with memory=… or TREEPLEX_MEMORY",
     "weights": OVERFLOW,
-    "interrupted": "stopped by the user: the solution holds the latest strategies",
+    "interrupted": "stopped by the user: the solution contains the latest strategies",
 }
 
 STOPS: dict[Status, Stop] = {
@@ -645,7 +645,7 @@ class WalkingStepper(Stepper):
     may_break_off = True  # a walk may take long, and changes nothing before it ends
 
     def check(self) -> float:
-        """Return the unknown error."""
+        """Return NaN, because the error is unknown."""
         return float("nan")
 
 
@@ -710,7 +710,7 @@ def _method_of(method: Any) -> MCCFR:
             chosen = replace(chosen, baselines="infoset")  # by name, options that need the whole game are replaced
     if not isinstance(chosen, MCCFR) or not chosen.name:
         names = ", ".join(sampling_methods())
-        raise UnknownMethodError(f"the method is {shown(method)}, expected one that samples, such as {names}")
+        raise UnknownMethodError(f"the method is {shown(method)}, expected a sampling method, such as {names}")
     if chosen.averaging == "full":
         raise UnknownMethodError(
             f"{chosen.name} got averaging='full', expected simple or sampled: full averages need the whole game"
@@ -727,17 +727,17 @@ def _method_of(method: Any) -> MCCFR:
 def _rows_of(
     method: MCCFR, given: Any, penalty: float | None, num_players: int, words: Mapping[str, Hashable]
 ) -> StreamedRows | None:
-    """Return the rows of constraints, if the method takes them.
+    """Return the rows of constraints, if the method supports them.
 
     Raises
     ------
     InvalidConstraintError
-        If the method does not take constraints, or one cannot be read.
+        If the method does not support constraints, or one cannot be parsed.
     """
     listed = [given] if isinstance(given, str | ExpectedCost) else list(given)
     if not isinstance(method, CCFRSampling):
         if listed or penalty is not None:
-            raise InvalidConstraintError(f"{method.name} takes no constraints, expected es-ccfr or os-ccfr")
+            raise InvalidConstraintError(f"{method.name} does not support constraints, expected es-ccfr or os-ccfr")
         return None
     if method.costs != "auto":
         raise UnknownMethodError(
@@ -790,12 +790,12 @@ def _fill(table: Infosets, player: int, arrays: Mapping[str, npt.NDArray[Any]]) 
 
 def _numbers(values: Floats, count: int) -> "array[float]":
     if values.dtype != np.float64 or values.shape != (count,) or not np.isfinite(values).all():
-        raise ValueError(f"it holds {shown(values, 40)}, expected {count} finite numbers")
+        raise ValueError(f"it contains {shown(values, 40)}, expected {count} finite numbers")
     return array("d", values.tobytes())
 
 
 def _packed(labels: Sequence[Hashable]) -> npt.NDArray[np.uint8]:
-    """Return labels as JSON, one per line: text arrays of numpy would pad each to the longest one."""
+    """Return labels as JSON, one per line: string arrays of numpy would pad each to the longest one."""
     text = "\n".join(to_json(encode(label)) for label in labels)
     return np.frombuffer(text.encode(), dtype=np.uint8)
 

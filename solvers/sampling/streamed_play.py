@@ -254,7 +254,7 @@ class StreamedProfile(Sequence[StreamedStrategy]):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "StreamedProfile":
-        """Read strategies that :meth:`save`, or another program in the same format, wrote.
+        """Read strategies written by :meth:`save`, or by another program in the same format.
 
         Raises
         ------
@@ -376,7 +376,7 @@ def streamed_gain(
     iterations : int, optional
         The number of walks for learning.
     seconds : float, optional
-        The time for learning. One of the two is required.
+        The time limit for learning. One of the two limits is required.
     games : int
         The number of games played after learning, with other random numbers: with the response, and with the
         player's own strategy.
@@ -538,7 +538,7 @@ def _read(lines: Iterable[str]) -> list[StreamedStrategy]:
         try:
             record = from_json(line)
             if not isinstance(record, dict):
-                raise GameFileError(f"it is {shown(record, 60)}, expected an object")
+                raise GameFileError(f"the line is {shown(record, 60)}, expected an object")
             if strategies:
                 _add(strategies, record)
             else:
@@ -547,7 +547,7 @@ def _read(lines: Iterable[str]) -> list[StreamedStrategy]:
         except InvalidGameError as error:
             raise GameFileError(str(error), line=number) from None
     if not strategies:
-        raise GameFileError("expected a file of strategies: it is empty")
+        raise GameFileError("the file is empty, expected strategies")
     return strategies
 
 
@@ -555,10 +555,10 @@ def _num_players(header: dict[str, Any]) -> int:
     version, count = header.get("treeplex_strategies"), header.get("players")
     if version != _FILE_VERSION:
         raise GameFileError(
-            f"treeplex_strategies is {shown(version, 60)}, expected {_FILE_VERSION}: the file does not hold strategies"
+            f"treeplex_strategies is {shown(version, 60)}, expected {_FILE_VERSION}: the file contains no strategies"
         )
     if type(count) is not int or not 1 <= count <= 1000:
-        raise GameFileError(f"players is {shown(count, 60)}, expected their number")
+        raise GameFileError(f"players is {shown(count, 60)}, expected the number of players")
     return count
 
 

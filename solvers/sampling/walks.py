@@ -41,7 +41,7 @@ OVERFLOW = (
 
 
 class LaysOut(Protocol):
-    """Receives infosets that are met for the first time."""
+    """An object that is notified of infosets that are met for the first time."""
 
     def lay_out(self, table: "Infosets", number: int, label: Hashable, actions: Sequence[Hashable]) -> None:
         """Record an infoset; can be repeated after Ctrl-C."""
@@ -296,7 +296,7 @@ class Walker:
         ----------
         player : int
         before : int
-            The number of histories touched before.
+            The number of histories touched before this turn.
         averages : bool
             Whether policies are added to averages.
 
@@ -426,7 +426,7 @@ class Walker:
         try:
             first = outcomes[0][1]
             chances = [chance for _, chance in outcomes]
-            # Most often the probabilities are the same objects again, and their sums are cached: fractions are slow.
+            # Usually the probabilities are the same objects again. Their sums are cached, because fractions are slow.
             if all(chance is first for chance in chances):
                 key = (first, len(chances))
                 sums = self._chances.get(key)

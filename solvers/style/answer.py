@@ -289,7 +289,7 @@ def read_targets(given: Any, game: Game, player: int, others: Profile | Strategy
     given : str, LinearConstraint, or several of them
     game : Game
     player : int
-        The player whose actions count if a text names no seat.
+        The player whose actions count if a string names no seat.
     others : Profile, Strategy or None
         The others' strategies for counting actions.
 
@@ -301,12 +301,12 @@ def read_targets(given: Any, game: Game, player: int, others: Profile | Strategy
     Raises
     ------
     InvalidConstraintError
-        If a target cannot be read or is not linear, or targets concern different players.
+        If a target cannot be parsed or is not linear, or targets concern different players.
     """
     entries = [given] if isinstance(given, str | LinearConstraint) else given
     if not isinstance(entries, Iterable):
         raise InvalidConstraintError(
-            f'the targets are {shown(given)}, expected texts such as "raise@first >= 0.6" or linear constraints'
+            f'the targets are {shown(given)}, expected strings such as "raise@first >= 0.6" or linear constraints'
         )
     read: list[Any] = []
     for entry in listed(entries, "the targets are", InvalidConstraintError):
@@ -347,7 +347,7 @@ def curve_functional(targets: "Sequence[Target | TargetOutcome]") -> Functional:
     first, *others = [target.functional for target in targets]
     if any(other is not first for other in others):
         raise InvalidConstraintError(
-            f"there are {len(targets)} targets: a trade-off curve has one functional, trade_off(game, …)"
+            f"there are {len(targets)} targets, expected one: use trade_off(game, …) for a single functional"
         )
     if first is None:
         raise InvalidConstraintError(
@@ -358,7 +358,7 @@ def curve_functional(targets: "Sequence[Target | TargetOutcome]") -> Functional:
 
 
 def _functional(constraint: LinearConstraint, game: Game) -> Functional:
-    """Return the functional that a constraint bounds, named by the text before the comparison."""
+    """Return the functional that a constraint bounds, named by the string before the comparison."""
     coefficients = np.zeros(game.sequence_form.treeplexes[constraint.player].num_sequences)
     for sequence, number in constraint.terms.items():
         coefficients[sequence] = float(number)

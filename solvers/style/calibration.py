@@ -44,8 +44,8 @@ _BASIS = 0.1
 _REFINEMENTS, _SMALL_STEP = 2, 1.1
 # The fraction of the loss that is not worth another run.
 _NO_GAIN = 0.02
-# How far a search goes where an iteration multiplies millions of numbers: a quarter of a second each before the flop
-# with three players, in single precision.
+# The limits of a search in games where an iteration multiplies millions of numbers: a quarter of a second each before
+# the flop with three players, in single precision.
 _LONG = {"iterations": 64, "max_iterations": 128, "accuracy": 0.02, "max_runs": 8}
 
 
@@ -132,7 +132,7 @@ class Calibration:
 
     @property
     def method(self) -> Any:
-        """The method of the best run, with the vulnerability of a single target; of several, `prefer` has them."""
+        """The method of the best run, with the vulnerability of a single target; for several, see `prefer`."""
         return self.best.solution.method
 
     @property
@@ -265,7 +265,7 @@ def calibrate_style(
         units. A game with more players, or payoffs without a constant sum, has no value; then it is ε, the allowed
         gain of any player from a best response to the others' strategies.
     player : int
-        The player whose actions count if a text names no seat.
+        The player whose actions count if a string names no seat.
     others : Profile or Strategy, optional
         The others' strategies for counting actions, by default uniform; and for the payoff of ``cvar``, by default
         the average strategies of the runs without a preference.
@@ -298,9 +298,9 @@ def calibrate_style(
     Raises
     ------
     InvalidConstraintError
-        If a target cannot be read, is not linear, is an equation, or does not depend on an action.
+        If a target cannot be parsed, is not linear, is an equation, or does not depend on an action.
     InvalidGameError
-        If a number is not valid or out of range.
+        If a number is invalid or out of range.
     CheckpointError
         If the checkpoint is damaged, belongs to another calibration, cannot be resumed, or cannot be written.
     TimeLimitError
@@ -320,8 +320,9 @@ def calibrate_style(
     vulnerability means more of the preferred actions and more loss, but no theorem states this. So each returned value
     comes from its own run. Runs start from scratch: starting from the last strategies was not faster.
 
-    Where payoffs of several players are an operator, as in ``three_handed``, an iteration takes long. By default runs
-    then have 64 iterations in single precision, and 128 at most, there are at most 8, and `accuracy` is 0.02.
+    Where payoffs of several players are an operator, as in ``three_handed``, an iteration takes a long time. By
+    default, runs then have 64 iterations in single precision, and 128 at most, there are at most 8, and `accuracy` is
+    0.02.
 
     Examples
     --------

@@ -32,9 +32,9 @@ class StyleEfficiency:
     equilibrium : tuple of float
         The smallest and the largest value over equilibrium strategies.
     allowed : tuple of float
-        The same over strategies that lose at most `nash_conv`, which include this one.
+        The same range over strategies that lose at most `nash_conv`, which include this one.
     allowed_by_loss : tuple of float
-        The same over strategies that lose at most `loss`; never a wider range.
+        The same range over strategies that lose at most `loss`; it is never wider.
     """
 
     achieved: float
@@ -57,15 +57,15 @@ class StyleEfficiency:
 
     @property
     def ratio(self) -> float | None:
-        """The fraction of the way to :attr:`bound` from the farthest equilibrium; ``None`` if there is no way.
+        """The fraction of the way to :attr:`bound` from the farthest equilibrium; ``None`` if both are equal.
 
-        Between 0 (also for the opposite direction) and 1.
+        The ratio is between 0 (also for the opposite direction) and 1.
         """
         return share_of_way(self.achieved, self.equilibrium[1 - self._end], self.bound)
 
     @property
     def ratio_by_loss(self) -> float | None:
-        """The same towards :attr:`bound_by_loss`."""
+        """Like :attr:`ratio`, but on the way to :attr:`bound_by_loss`."""
         return share_of_way(self.achieved, self.equilibrium[1 - self._end], self.bound_by_loss)
 
     @property
@@ -97,7 +97,7 @@ def style_efficiency(
     towards : {"high", "low"}, optional
         The end that the style prefers; by default the end on the value's side of the equilibria's midpoint.
     curve : TradeOff, optional
-        The curve of the same functional; computed if it is not given. For many solutions compute it once.
+        The curve of the same functional; computed if it is not given. Compute it only once for many solutions.
 
     Returns
     -------

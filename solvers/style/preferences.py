@@ -48,8 +48,8 @@ def preferences_for(
     Returns
     -------
     tuple of Prefer or PreferStrategy
-        Preferences of δ for single actions. If several actions of an infoset help equally, one preference for a
-        strategy that plays only these, in the proportions of the given strategy: preferring folding as much as
+        Preferences of δ for single actions. If several actions of an infoset help equally, there is one preference for
+        a strategy that plays only these, in the proportions of the given strategy: preferring folding as much as
         calling, because neither is a raise, would cost much more. If several bounds concern an infoset, their
         vulnerabilities are added, and each is preferred in proportion to its own.
 

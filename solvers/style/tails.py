@@ -153,8 +153,8 @@ class TailTarget:
     def choices(self) -> list[tuple[Target, ...]]:
         """Return sets of linear targets: a plan meets this target if and only if it meets all targets of one set.
 
-        A lower bound holds if one threshold meets it, so each threshold is a set. For an upper bound all thresholds
-        must.
+        A lower bound holds if one threshold meets it, so each threshold is a set. An upper bound holds only if all
+        thresholds meet it.
         """
         if self.sense == "<=":
             return [tuple(self._at(float(threshold)) for threshold in self.thresholds)]
@@ -247,15 +247,15 @@ def read_styles(
     given : str, LinearConstraint, or several of them
     game : Game
     player : int
-        The player if a text names no seat.
+        The player if a string names no seat.
     others : Profile, Strategy or None
         The others' strategies for counting actions.
 
     Raises
     ------
     InvalidConstraintError
-        As for :func:`~treeplex.solvers.style.answer.read_targets`; also if a text that begins like such a target
-        cannot be read.
+        As for :func:`~treeplex.solvers.style.answer.read_targets`; also if a string that begins like such a target
+        cannot be parsed.
     UnsupportedProblemError
         If the game has no table of leaves, which tails need.
     """
@@ -278,7 +278,7 @@ def read_styles(
                 f"{together[0].player}: expected targets of one player"
             )
         if sum(other.name == one.name for other in together) > 1:
-            raise InvalidConstraintError(f"two targets are named {shown(one.name)}; rename one by … as NAME")
+            raise InvalidConstraintError(f"two targets are named {shown(one.name)}; rename one with … as NAME")
     return read, found
 
 
@@ -289,7 +289,7 @@ def _actions(game: Game) -> set[str]:
 def _read(text: str, game: Game, player: int) -> TailTarget:
     read = _TEXT.fullmatch(text)
     if read is None:
-        equation = ": an equation, which has no linear program; give both its ends" if "==" in text else ""
+        equation = ": an equation, which has no linear program; give both of its bounds" if "==" in text else ""
         raise InvalidConstraintError(f"received the target {shown(text)}{equation}, expected {_FORM}")
     level, asked = (_number(text, read[part]) for part in ("level", "asked"))
     if not 0 < level <= 1:
@@ -309,7 +309,7 @@ def _number(text: str, number: str) -> Fraction:
         return parse_number(number)
     except ValueError:
         raise InvalidConstraintError(
-            f"target {shown(text)} has {shown(number)} for a number, expected {_FORM}"
+            f"target {shown(text)} has {shown(number)} instead of a number, expected {_FORM}"
         ) from None
 
 

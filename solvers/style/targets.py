@@ -143,13 +143,13 @@ def reach_style(
     game : Game
         Two players, constant-sum.
     targets : str, LinearConstraint, or several of them
-        Bounds on one player's actions, such as ``"raise@first >= 0.6"``. Texts are read by
+        Bounds on one player's actions, such as ``"raise@first >= 0.6"``. Strings are parsed by
         :func:`~treeplex.models.constraints.parse_constraint`, or have the form ``"[SEAT/]cvar@LEVEL >= NUMBER"``
         (or ``<=``): the mean payoff in the worst fraction LEVEL of all games.
     max_loss : float, Fraction or str
         The allowed expected loss of the strategy to any opponent, relative to the value of the game, in payoff units.
     player : int
-        The player whose actions count if a text names no seat.
+        The player whose actions count if a string names no seat.
     others : Profile or Strategy, optional
         The others' strategies for counting actions, by default uniform; and for the payoff of ``cvar``, by default
         the equilibrium strategy that the method finds.
@@ -163,7 +163,7 @@ def reach_style(
     Raises
     ------
     InvalidConstraintError
-        If a target cannot be read or is not linear, or targets concern different players.
+        If a target cannot be parsed or is not linear, or targets concern different players.
     InvalidGameError
         If the loss is negative or not a number.
     UnsupportedProblemError
@@ -223,7 +223,7 @@ def reach_style(
 
 
 def _with_tails(search: "_Search", tails: Sequence[TailTarget], others: Profile | Strategy | None) -> "_Search":
-    """Return the search for the linear targets that represent targets of tails: the set with the least cost."""
+    """Return the search for the linear targets that represent tail targets: the set with the least cost."""
     against = strategies_of(others, search.given) or list(search.free.profile)
     tails = [one.against(against) for one in tails]
     subjects: tuple[Target | TailTarget, ...] = (*search.targets, *tails)

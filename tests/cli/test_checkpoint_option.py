@@ -99,7 +99,7 @@ def test_a_run_that_is_there_is_refused_and_a_damaged_one_noted(capsys: pytest.C
         assert main([*SOLVE, "--max-iterations", end, "--checkpoint", "run", "--resume", "run"]) == 0
     capsys.readouterr()
     assert main([*SOLVE, "--checkpoint", "run"]) == 2
-    assert "run already holds a run: resume it (--resume, or resume=True)" in capsys.readouterr().err
+    assert "run already contains a run: resume it (--resume, or resume=True)" in capsys.readouterr().err
     Path("run").write_bytes(b"")
     assert main([*SOLVE, "--max-iterations", "200", "--resume", "run"]) == 0
     assert capsys.readouterr().err.startswith("note: run is not a checkpoint, or is damaged: ")

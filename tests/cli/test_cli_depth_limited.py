@@ -148,7 +148,7 @@ def test_a_value_function_below_the_limit(capsys: pytest.CaptureFixture[str], tm
     record = json_of(capsys, *asked, *limits, "--method", "cfr+", "--value", path)
     assert (record["method"], record["value_errors"]) == ("cfr+ with value linear", [None, 0.0])
     assert record["steps"][0] == pytest.approx(5 / 36, abs=0.1)
-    for value, said in (("cfr+:iterations=9", "at most, on average in a step"), (path, "not measured; gaps are")):
+    for value, said in (("cfr+:iterations=9", "per step on average"), (path, "not measured; gaps are")):
         assert main([*asked, *limits, "--method", "cfr+", "--value", value]) == 0
         line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("value errors"))
         assert said in line

@@ -119,7 +119,10 @@ def test_constraints_are_kept_to_and_told(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--method", "es-mccfr", "--constrain", "0/J_:b >= 1/2"], "es-mccfr takes no constraints, expected es-ccfr"),
+        (
+            ["--method", "es-mccfr", "--constrain", "0/J_:b >= 1/2"],
+            "es-mccfr does not support constraints, expected es-ccfr",
+        ),
         (["--method", "es-ccfr", "--constrain", "risk <= 1/2"], "column 6: received '<=' after 'risk', expected SEAT"),
         (
             ["--method", "os-ccfr", "--constrain", "0/J_:c >= 1/2"],

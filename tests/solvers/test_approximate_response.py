@@ -241,7 +241,7 @@ def test_labels_have_features_of_their_parts():
 
 def test_what_makes_no_sense_is_refused():
     game, profile = uniform("kuhn")
-    with pytest.raises(InvalidStrategyError, match="profile is None, expected one of 2 players"):
+    with pytest.raises(InvalidStrategyError, match="profile is None, expected a profile of 2 players"):
         ApproximateBestResponse(game, None, 0)
     with pytest.raises(InvalidGameError):
         ApproximateBestResponse(game, profile, 2)

@@ -214,7 +214,7 @@ def test_what_makes_no_sense_is_refused():
             cce_gap(KUHN, [profile], [weight])
     with pytest.raises(InvalidStrategyError, match="expected one weight per profile"):
         cce_gap(KUHN, [profile], [1.0, 1.0])
-    with pytest.raises(UnknownMethodError, match="expected an iterative one"):
+    with pytest.raises(UnknownMethodError, match="expected an iterative method"):
         EmpiricalRun(KUHN, "highs")
     with pytest.raises(UnknownMethodError, match="every is 0, expected a whole number"):
         EmpiricalRun(KUHN).run(5, every=0)

@@ -443,7 +443,7 @@ def test_other_runs_are_refused():
         ccfr_bounds(solve(largest, recipe(), tol=0, max_iterations=10))
     with pytest.raises(UnsupportedProblemError, match="has no averages: pose the problem with a penalty"):
         ccfr_bounds(solve(ConstrainedNash(KUHN, CASES["E"]), recipe()))
-    with pytest.raises(UnsupportedProblemError, match="the theorems divide by the bound"):
+    with pytest.raises(UnsupportedProblemError, match="the bound on the multipliers is 0, expected more than 0"):
         ccfr_bounds(run(KUHN, CASES["B"], 0.0, 10))
     with pytest.raises(UnsupportedProblemError, match="beta is 3, but the multipliers of this run are bounded by 2"):
         ccfr_bounds(run(KUHN, CASES["B"], 2.0, 10), beta=3)

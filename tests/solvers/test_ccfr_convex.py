@@ -389,7 +389,9 @@ def test_an_interruption_in_a_python_function_leaves_a_whole_state(monkeypatch):
 
 def test_functions_without_a_gradient_are_refused():
     problem = ConstrainedNash(KUHN, {"entropy": cp.von_neumann_entr(cp.diag(X)) >= 0.5})
-    with pytest.raises(UnsupportedProblemError, match="cvxpy has no gradient for constraint 'entropy': use cvxpy"):
+    with pytest.raises(
+        UnsupportedProblemError, match="constraint 'entropy' has no gradient in cvxpy: use method cvxpy"
+    ):
         solve(problem, "ccfr")
 
 

@@ -336,7 +336,7 @@ def test_a_checkpoint_of_another_run_is_refused(changes: dict[str, object], mess
     written(path)
     before = path.read_bytes()
     asked = {"problem": Nash(KUHN), "method": "cfr"} | changes
-    with pytest.raises(CheckpointError, match=f"run holds another run: {message}"):
+    with pytest.raises(CheckpointError, match=f"run contains another run: {message}"):
         solve(**asked, checkpoint=going_on(path))
     assert path.read_bytes() == before
 
@@ -352,10 +352,10 @@ def test_a_run_is_not_written_over(tmp_path: Path) -> None:
     path = tmp_path / "run"
     written(path)
     before = path.read_bytes()
-    with pytest.raises(CheckpointError, match=r"already holds a run: resume it \(--resume, or resume=True\)"):
+    with pytest.raises(CheckpointError, match=r"already contains a run: resume it \(--resume, or resume=True\)"):
         solve(Nash(KUHN), "cfr", checkpoint=path)
     path.unlink()
-    with pytest.raises(CheckpointError, match=r"run\.previous already holds a run"):
+    with pytest.raises(CheckpointError, match=r"run\.previous already contains a run"):
         solve(Nash(KUHN), "cfr", checkpoint=path)
     assert (tmp_path / f"run{PREVIOUS}").read_bytes() != before
 

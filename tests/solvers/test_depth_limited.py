@@ -693,7 +693,7 @@ def test_an_iteration_limit_stops_and_a_start_is_refused():
     assert few.status is Status.ITERATION_LIMIT
     assert few.steps is None or len(few.steps) < 7
     assert solve(problem, max_iterations=2 * needed).status is Status.OPTIMAL
-    with pytest.raises(UnknownMethodError, match="lp takes no start"):
+    with pytest.raises(UnknownMethodError, match="lp does not accept a start"):
         solve(problem, start=Profile.uniform(LEDUC))
 
 

@@ -322,7 +322,7 @@ def test_a_listener_ends_the_run():
 def test_what_cannot_be_done_is_one_line():
     game = load_game("kuhn")
     problem = CDBR(game, Strategy.uniform(game, 1), lookahead=1)
-    with pytest.raises(UnknownMethodError, match="cfr\\+ takes no start for cdbr"):
+    with pytest.raises(UnknownMethodError, match="cfr\\+ does not accept a start for cdbr"):
         solve(problem, "cfr+", start=solve(problem).profile)
     with pytest.raises(UnknownMethodError, match="got precision='single' for cdbr, expected double"):
         solve(problem, CFRPlus(precision="single"))

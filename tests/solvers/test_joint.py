@@ -54,7 +54,7 @@ def test_joint_play() -> None:
 
 
 def test_what_it_does_not_do() -> None:
-    with pytest.raises(UnsupportedProblemError, match="methods start from scratch there"):
+    with pytest.raises(UnsupportedProblemError, match="methods must start from scratch"):
         solve(Nash(JOINT), CFR(iterate="last"), max_iterations=1)
 
 

@@ -317,7 +317,7 @@ def test_mistakes_are_answered_in_one_line(text, said):
 
 def test_what_no_player_can_be_made_of_is_refused(monkeypatch):
     settings = {"p": 0.5, "lookahead": 1}
-    with pytest.raises(UnknownMethodError, match="solves no decision"):
+    with pytest.raises(UnknownMethodError, match="cannot solve decisions"):
         LookaheadPlayer(KUHN, 0, uniformly, **settings, method="highs")
     with pytest.raises(InvalidGameError, match="p is"):
         LookaheadPlayer(KUHN, 0, uniformly, p=1.5, lookahead=1)

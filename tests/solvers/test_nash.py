@@ -659,9 +659,9 @@ def test_iterations_are_whole():
 @pytest.mark.parametrize(
     ("method", "text"),
     [
-        ("cvxpy", "cvxpy takes no start: iterative methods do"),
+        ("cvxpy", "cvxpy does not accept a start: use an iterative method"),
         ("highs", r"highs starts from a solution by highs-simplex or highs-ipm-crossover, but the start is Profile\("),
-        ("highs-pdlp", "highs-pdlp takes no start here, because pdlp cannot start from a basis: use simplex"),
+        ("highs-pdlp", "highs-pdlp does not accept a start here, because pdlp cannot start from a basis: use simplex"),
     ],
 )
 def test_exact_methods_but_interior_point_take_no_strategies_as_a_start(method, text):
@@ -720,7 +720,7 @@ def test_highs_in_threads():
 def test_limits_through_cvxpy():
     problem = Nash(load_game("leduc:merge_suits=true"))
     assert not solve(problem, "cvxpy", max_iterations=1).status.is_success
-    with pytest.raises(UnknownMethodError, match="cvxpy with SCIPY takes no time_limit"):
+    with pytest.raises(UnknownMethodError, match="cvxpy with SCIPY does not support time_limit"):
         solve(problem, CVXPY(solver="SCIPY"), time_limit=1.0)
 
 

@@ -63,7 +63,7 @@ def test_prices_in_words() -> None:
 def test_constraints_that_exclude_each_other() -> None:
     text = text_of(solve(constrained("0/J_:b >= 0.7 as often", "0/J_:b <= 0.4 as seldom")))
     assert "often, seldom exclude each other." in text
-    assert "by at least 0.3 in sum" in text
+    assert "by at least 0.3 in total" in text
 
 
 def test_every_problem_has_a_question_and_a_report() -> None:

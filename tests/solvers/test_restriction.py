@@ -144,7 +144,7 @@ def test_what_is_no_start():
     with pytest.raises(InvalidStrategyError, match="start is 'uniform', expected a Profile or a Solution"):
         solve(Nash(game), "highs-ipm", start="uniform")
     floored = EpsilonSafeResponse(game, Strategy.uniform(game, 1), epsilon=0.01)
-    with pytest.raises(UnknownMethodError, match="highs-ipm takes a start only for equilibria"):
+    with pytest.raises(UnknownMethodError, match=r"accepts a start only for \(constrained\) equilibria"):
         solve(floored, "highs-ipm", start=Profile.uniform(game))
 
 

@@ -165,11 +165,11 @@ def test_files_that_hold_no_run_are_refused(tmp_path):
         "menu_0": arrays["menu_0"] + 7,
     }.items():
         write_archive(path, metadata, arrays | {name: wrong})
-        with pytest.raises(InvalidStrategyError, match="is not the file of a run, or is damaged") as refused:
+        with pytest.raises(InvalidStrategyError, match="is not a saved run, or is damaged") as refused:
             StreamedMCCFR.load(path, KUHN)
         assert "\n" not in str(refused.value)
     path.write_text("nothing")
-    with pytest.raises(InvalidStrategyError, match="is not the file of a run"):
+    with pytest.raises(InvalidStrategyError, match="is not a saved run"):
         StreamedMCCFR.load(path, KUHN)
 
 
@@ -206,7 +206,7 @@ def test_a_keyboard_interrupt_leaves_no_half_walk_behind(method):
     run = interrupted.run(10_000)
     assert (run.stopped, run.message) == (
         "interrupted",
-        "stopped by the user: the solution holds the latest strategies",
+        "stopped by the user: the solution contains the latest strategies",
     )
     assert 0 < run.iterations < 10_000
     interrupted.run(40)
@@ -403,11 +403,11 @@ def test_strategies_are_written_and_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "it is empty"),
+        ("", "the file is empty, expected strategies"),
         ("{", "line 1: "),
         ("[]", "expected an object"),
         ('{"treeplex_strategies":2,"players":1}', "treeplex_strategies is 2, expected 1"),
-        ('{"treeplex_strategies":1,"players":0}', "players is 0, expected their number"),
+        ('{"treeplex_strategies":1,"players":0}', "players is 0, expected the number of players"),
         ('HEAD\n{"player":0}', "line 2: infoset is missing"),
         (
             'HEAD\n{"player":1,"infoset":"a","actions":["x"],"probabilities":[1]}',
@@ -545,7 +545,7 @@ def test_arguments_that_make_no_sense_are_refused():
         StreamedMCCFR(KUHN).run(seconds=float("nan"))
     with pytest.raises(UnknownMethodError, match="seed is -1"):
         StreamedMCCFR(KUHN, seed=-1)
-    with pytest.raises(UnknownMethodError, match="expected one that samples, such as es-mccfr, os-mccfr, es-pref-cfr"):
+    with pytest.raises(UnknownMethodError, match="expected a sampling method, such as es-mccfr, os-mccfr, es-pref-cfr"):
         StreamedMCCFR(KUHN, "cfr")
     with pytest.raises(UnknownMethodError, match="full averages need the whole game"):
         StreamedMCCFR(KUHN, ExternalSamplingMCCFR(averaging="full"))

@@ -250,7 +250,9 @@ def test_a_text_that_cannot_be_read_is_refused(text, message):
 
 
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(InvalidConstraintError, match="es-mccfr takes no constraints, expected es-ccfr or os-ccfr"):
+    with pytest.raises(
+        InvalidConstraintError, match="es-mccfr does not support constraints, expected es-ccfr or os-ccfr"
+    ):
         StreamedMCCFR(KUHN, "es-mccfr", constraints="0/J_:b <= 1/2")
     with pytest.raises(UnknownMethodError, match="costs='sampled', expected auto"):
         StreamedMCCFR(KUHN, "es-ccfr:costs=sampled")

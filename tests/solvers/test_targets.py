@@ -149,7 +149,7 @@ def test_the_reference_says_how_often_decisions_come():
     ("targets", "max_loss", "error", "message"),
     [
         ([], 0, InvalidConstraintError, "there is no target: expected at least one"),
-        (3, 0, InvalidConstraintError, "the targets are 3, expected texts such as"),
+        (3, 0, InvalidConstraintError, "the targets are 3, expected strings such as"),
         (["bet@first >= 0.4", "1/bet@first >= 0.4"], 0, InvalidConstraintError, "is about player 1, and"),
         (["bet@first >= 0.4", "bet@first >= 0.4"], 0, InvalidConstraintError, "names must be distinct"),
         ("bet@first >= 0.4", -1, InvalidGameError, "max_loss is -1, expected a number of at least 0"),

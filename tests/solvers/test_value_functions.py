@@ -501,12 +501,12 @@ def test_learned_values_are_written_and_read(learned, tmp_path):
     with pytest.raises(InvalidGameError, match="is a value function of a game other than leduc"):
         load_value(tmp_path / "value.npz", LEDUC)
     (tmp_path / "text.npz").write_text("nothing")
-    with pytest.raises(GameFileError, match="does not hold a value function"):
+    with pytest.raises(GameFileError, match="does not contain a value function"):
         load_value(tmp_path / "text.npz", KUHN)
     with pytest.raises(GameFileError, match="no such file"):
         load_value(tmp_path / "none.npz", KUHN)
     Strategy.uniform(KUHN, 0).save(tmp_path / "strategy.npz")
-    with pytest.raises(GameFileError, match="does not hold a value function"):
+    with pytest.raises(GameFileError, match="does not contain a value function"):
         load_value(tmp_path / "strategy.npz", KUHN)
 
 
