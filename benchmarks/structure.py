@@ -23,9 +23,9 @@ FLOORS = ("seqform", "models", "solvers", "validation", "cli")  # each may impor
 LONGEST, WIDEST = 100, 12
 #: The most of each count. What the library grows by beyond them should be worth more than what can be taken out.
 LIMITS = {
-    "code lines": 66_830,
+    "code lines": 66_910,
     "modules": 462,
-    "public names at the top level": 80,
+    "public names at the top level": 84,
     "import circles": 3,
     "import circles while loading": 0,
     "import circles with the imports for type checkers": 3,

@@ -257,7 +257,11 @@ class SolveAnswer:
             exit_status(solution.status),
             self.print,
             self.to_dict,
-            Output("profile" if solved is None else "solution", "--out", files.out, save, answers=True),
+            Output(
+                *("profile" if solved is None else "solution", "--out", files.out, save),
+                answers=True,
+                measured=solved is not None,
+            ),
             page(files.html, self.page),
             Output("picture", "--plot", plot, solution.plot if bounds is None else bounds.plot),
             Output("chart", "--chart", of.chart, lambda path: spots.draw_chart(solved, of.at, path)),
