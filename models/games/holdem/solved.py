@@ -67,7 +67,7 @@ class SolvedSpot:
     AcKc  AKs    1.0000  0.5000  150.0000  1.0000  0.0000  1.0000  100.0000   150.0000
     8h7h  87s    1.0000  0.5000    0.0000  0.0000  0.5000  0.5000    0.0000     0.0000
     >>> print(solved.at("all-in"))
-    ip after all-in, board Qc Jc 9c 3d 2d, pot 200
+    ip to act after all-in, board Qc Jc 9c 3d 2d, pot 200
     fold 0.5000, call 0.5000
     EV oop 200.0000, ip 0.0000; equity oop 0.6667, ip 0.3333
     """
@@ -147,7 +147,8 @@ class SolvedSpot:
         # From high cards to low ones, with the suits of a rank together.
         rows.sort(key=lambda row: (-RANKS.index(row["card"][0]), "shdc".index(row["card"][1])))
         goes_on = f", then {', '.join(then)}" if then else ""
-        title = f"{nodes[0].mover or 'both'} {after(', '.join(before))} by the next card{goes_on}"
+        acting = f"{nodes[0].mover} to act" if nodes[0].mover else "both"
+        title = f"{acting} {after(', '.join(before))} by the next card{goes_on}"
         return SpotTable(title, ({"card": "all", "weight": float(shares.sum())} | mean, *rows))
 
     # The file
@@ -267,8 +268,8 @@ class SpotNode(ChartedNode):
         self.board = tuple(CARDS[card] for card in place.board)
         self.pot = place.pot
 
-    def _title(self, seat: str) -> str:
-        return f"{seat or 'both'} {after(', '.join(self.path))}, board {' '.join(self.board)}, pot {self.pot:,}"
+    def _title(self, who: str) -> str:
+        return f"{who or 'both'} {after(', '.join(self.path))}, board {' '.join(self.board)}, pot {self.pot:,}"
 
     def __str__(self) -> str:
         mean = self.averages
