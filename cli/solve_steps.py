@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .. import solvers
 from ..models.games.files import names_file
 from ..models.problems import PROBLEMS
-from ..seqform.errors import UnknownMethodError
+from ..seqform.errors import InvalidOptionError, UnknownMethodError
 from ..seqform.grammar import Grammar
 from ..seqform.interchange.files import regular_size
 from ..seqform.limits import answering
@@ -335,7 +335,7 @@ def _check_value(text: str | None, method: str, problem: str) -> None:
 
 def _value_of(text: str) -> tuple[str, int]:
     """Return the method and the iterations of ``cfr+:iterations=500``; none for ``exact``."""
-    grammar = Grammar("value function", UnknownMethodError, UnknownMethodError, prefix="--value ")
+    grammar = Grammar("value function", UnknownMethodError, InvalidOptionError, prefix="--value ")
     iterations = Parameter("iterations", int, 500, About("iterations of each query", minimum=1, large=True))
     name, rest = grammar.split(text)
     if name not in ("exact", *_BASES):
