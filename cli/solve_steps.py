@@ -251,17 +251,13 @@ class SolveAnswer:
     def deliver(self, outputs: Outputs, files: Files) -> int:
         """Write the answer, and return the exit status."""
         solution, solved, bounds, of = self.solution, self.solved, self.bounds, self.of_spot
-        save = solution.profile.save if solved is None else solved.save
+        name, save = ("profile", solution.profile.save) if solved is None else ("solution", solved.save)
         plot = None if self.moved is not None and not bounds else files.plot
         return outputs.deliver(
             exit_status(solution.status),
             self.print,
             self.to_dict,
-            Output(
-                *("profile" if solved is None else "solution", "--out", files.out, save),
-                answers=True,
-                measured=solved is not None,
-            ),
+            Output(name, "--out", files.out, save, answers=True, measured=solved is not None),
             page(files.html, self.page),
             Output("picture", "--plot", plot, solution.plot if bounds is None else bounds.plot),
             Output("chart", "--chart", of.chart, lambda path: spots.draw_chart(solved, of.at, path)),

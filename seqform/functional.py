@@ -101,7 +101,7 @@ def plan_of(strategy: Strategy | Profile, player: int, num_sequences: int, finge
     """
     if isinstance(strategy, Profile) and player < len(strategy):
         strategy = strategy[player]
-    check_strategy(strategy, "strategy", f"a Strategy of player {player}")
+    strategy = check_strategy(strategy, "strategy", f"a Strategy of player {player}")
     if strategy.player != player or len(strategy.plan) != num_sequences:
         raise InvalidStrategyError(
             f"received a strategy of player {strategy.player} with {len(strategy.plan)} sequences, expected one of "
