@@ -1,5 +1,6 @@
 # The names that most users need. A name that another module defines is listed here and nowhere else.
 
+from .models.constraints import parse_constraint as parse_constraint
 from .models.games import families as families
 from .models.games import load_game as load_game
 from .models.games import register_game as register_game
@@ -17,10 +18,12 @@ from .models.problems import BestNash as BestNash
 from .models.problems import BestResponse as BestResponse
 from .models.problems import ConstrainedNash as ConstrainedNash
 from .models.problems import DataBiasedResponse as DataBiasedResponse
+from .models.problems import EpsilonNash as EpsilonNash
 from .models.problems import EpsilonSafeResponse as EpsilonSafeResponse
 from .models.problems import EpsilonSafeStyle as EpsilonSafeStyle
 from .models.problems import Nash as Nash
 from .models.problems import RestrictedNash as RestrictedNash
+from .models.problems import Stackelberg as Stackelberg
 from .models.problems import register_problem as register_problem
 from .seqform.errors import CheckpointError as CheckpointError
 from .seqform.errors import GameFileError as GameFileError
@@ -29,6 +32,7 @@ from .seqform.errors import ImperfectRecallError as ImperfectRecallError
 from .seqform.errors import InvalidConstraintError as InvalidConstraintError
 from .seqform.errors import InvalidGameError as InvalidGameError
 from .seqform.errors import InvalidMemoryError as InvalidMemoryError
+from .seqform.errors import InvalidOptionError as InvalidOptionError
 from .seqform.errors import InvalidPreferenceError as InvalidPreferenceError
 from .seqform.errors import InvalidStrategyError as InvalidStrategyError
 from .seqform.errors import MissingExtraError as MissingExtraError

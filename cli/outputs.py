@@ -45,13 +45,16 @@ class Output:
     answers : bool
         Whether the file contains the answer itself: Ctrl-C then waits a few seconds until it is written. Pages and
         pictures can be recreated.
+    measured : bool
+        Whether `write` also takes a function `progress`, which it calls with the share of the work that is done.
     """
 
     name: str
     option: str
     path: str | None
-    write: Callable[[Any], Any]
+    write: Callable[..., Any]
     answers: bool = False
+    measured: bool = False
 
 
 def page(path: str | None, make: "Callable[[], Page]") -> Output:
@@ -180,10 +183,11 @@ class Outputs:
                 try:
                     assert output.path is not None
                     with (
-                        waiting(f"writing {output.path}", shown=self._record.shown),
+                        waiting(f"writing {output.path}", shown=self._record.shown) as tell,
                         writing(output.path, output.option),
                     ):
-                        output.write(output.path)
+                        how = {"progress": lambda part: tell(f"{part:.0%}")} if output.measured else {}
+                        output.write(output.path, **how)
                 finally:
                     held.deadline, held.open_to = None, 0
         except KeyboardInterrupt:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .. import solvers
 from ..models.games.files import names_file
 from ..models.problems import PROBLEMS
-from ..seqform.errors import UnknownMethodError
+from ..seqform.errors import InvalidOptionError, UnknownMethodError
 from ..seqform.grammar import Grammar
 from ..seqform.interchange.files import regular_size
 from ..seqform.limits import answering
@@ -251,13 +251,13 @@ class SolveAnswer:
     def deliver(self, outputs: Outputs, files: Files) -> int:
         """Write the answer, and return the exit status."""
         solution, solved, bounds, of = self.solution, self.solved, self.bounds, self.of_spot
-        save = solution.profile.save if solved is None else solved.save
+        name, save = ("profile", solution.profile.save) if solved is None else ("solution", solved.save)
         plot = None if self.moved is not None and not bounds else files.plot
         return outputs.deliver(
             exit_status(solution.status),
             self.print,
             self.to_dict,
-            Output("profile" if solved is None else "solution", "--out", files.out, save, answers=True),
+            Output(name, "--out", files.out, save, answers=True, measured=solved is not None),
             page(files.html, self.page),
             Output("picture", "--plot", plot, solution.plot if bounds is None else bounds.plot),
             Output("chart", "--chart", of.chart, lambda path: spots.draw_chart(solved, of.at, path)),
@@ -331,7 +331,7 @@ def _check_value(text: str | None, method: str, problem: str) -> None:
 
 def _value_of(text: str) -> tuple[str, int]:
     """Return the method and the iterations of ``cfr+:iterations=500``; none for ``exact``."""
-    grammar = Grammar("value function", UnknownMethodError, UnknownMethodError, prefix="--value ")
+    grammar = Grammar("value function", UnknownMethodError, InvalidOptionError, prefix="--value ")
     iterations = Parameter("iterations", int, 500, About("iterations of each query", minimum=1, large=True))
     name, rest = grammar.split(text)
     if name not in ("exact", *_BASES):

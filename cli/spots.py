@@ -469,7 +469,7 @@ def spot_sheet(solution: "Solution", spot: "HoldemSpot", found: Mapping[str, Any
         ],
         [
             Table([Column("seat"), *worth], list(earned)),
-            Table([Column("oop at first"), Column("frequency", share)], list(found["root"].items())),
+            Table([Column("oop acts first"), Column("frequency", share)], list(found["root"].items())),
             Table([Column("hand"), *worth, *(Column(one, share, one) for one in actions)], hands),
         ],
     )

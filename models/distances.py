@@ -14,12 +14,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ..seqform.arrays import Floats, Integers, floats
-from ..seqform.checks import check_type
 from ..seqform.errors import InvalidStrategyError, UnsupportedProblemError, shown
 from ..seqform.polytope import Treeplex, best_response_value
 from ..seqform.rationals import exact_behaviour, to_fractions
 from ..seqform.rules import Number
-from ..seqform.strategy import Strategy, check_same_game
+from ..seqform.strategy import Strategy, check_same_game, check_strategy
 from .convex import ConvexFunction, Norm1, Norm2, RelativeEntropy, Term
 from .programs.triplets import Triplets
 
@@ -61,7 +60,7 @@ class Distance(ConvexFunction, ABC):
     kind: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        check_type(self.reference, f"the reference of {type(self).__name__}", InvalidStrategyError, Strategy)
+        check_strategy(self.reference, f"the reference of {type(self).__name__}")
         object.__setattr__(self, "weights", self._checked_weights())
         vars(self).update(vars(ConvexFunction.of([self._term()])))
 

@@ -1,5 +1,6 @@
 """Array types, and helpers that convert arrays to floats and make them read-only."""
 
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -36,6 +37,21 @@ class ReadOnly:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         ReadOnly.__post_init__(self)  # unpickled arrays are writeable
+
+
+def equal_runs(keys: Indices) -> Iterator[Indices]:
+    """Yield the positions of each distinct column of integers, in increasing order.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.arrays import equal_runs
+    >>> [positions.tolist() for positions in equal_runs(np.array([[1, 0, 1, 0], [2, 2, 2, 0]]))]
+    [[3], [1], [0, 2]]
+    """
+    order = np.lexsort(keys[::-1])
+    ordered = keys[:, order]
+    cuts = np.flatnonzero((ordered[:, 1:] != ordered[:, :-1]).any(axis=0)) + 1
+    return iter(np.split(order, cuts) if len(order) else ())
 
 
 def floats(values: Any, refusal: str, error: type[TreeplexError] = InvalidGameError) -> Floats:

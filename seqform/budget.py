@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from .errors import GameTooLargeError, UnknownMethodError, shown
+from .errors import GameTooLargeError, InvalidOptionError, shown
 from .limits import check_time, now
 from .rules import GameSize, size_of
 
@@ -63,12 +63,12 @@ def most_threads() -> int:
 
     Raises
     ------
-    UnknownMethodError
+    InvalidOptionError
         If the environment variable is not a whole number of at least 1.
     """
     asked = os.environ.get(THREADS_VARIABLE, "").strip()
     if asked and not (asked.isascii() and asked.isdigit() and int(asked) > 0):
-        raise UnknownMethodError(f"{THREADS_VARIABLE} is {shown(asked, 40)}, expected a whole number of at least 1")
+        raise InvalidOptionError(f"{THREADS_VARIABLE} is {shown(asked, 40)}, expected a whole number of at least 1")
     import multiprocessing
 
     shares = multiprocessing.parent_process() is not None

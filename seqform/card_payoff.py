@@ -128,38 +128,29 @@ class CardPayoff(ReadOnly):
         The weight of weaker hands is one of the sums over all, minus those for the hand's two cards.
         """
         mine, theirs = self.alive
+        levels, ranks = np.unique(strengths[1][theirs], return_inverse=True)
+        step = len(levels) + 1
+        # Sum 0 is over all hands, the others over the hands with one card; a number says which sum and which strength.
+        own, others = (
+            step * np.column_stack([np.zeros(len(hands), dtype=np.int64), 1 + cards[hands]])
+            for hands, cards in zip(self.alive, self.cards, strict=True)
+        )
+        needed = np.isin(others, own)
+        numbers = (others + ranks[:, None])[needed]
+        order = np.argsort(numbers, kind="stable")
+        numbers, hands = numbers[order], np.repeat(theirs, 3).reshape(-1, 3)[needed][order]
         strong = strengths[0][mine]
-        theirs = theirs[np.argsort(strengths[1][theirs], kind="stable")]
-        others = strengths[1][theirs]
-        cards = self.cards[0][mine], self.cards[1][theirs]
-        rows, columns, values = [], [], []
-        their_places, their_factors, chained = [], [], []
-        width = 0
-        for card in (None, *range(64)):
-            of_mine = np.arange(len(mine)) if card is None else np.flatnonzero((cards[0] == card).any(axis=1))
-            of_theirs = np.arange(len(theirs)) if card is None else np.flatnonzero((cards[1] == card).any(axis=1))
-            count = len(of_theirs)
-            if not count or not len(of_mine):
-                continue
-            their_places.append(theirs[of_theirs])
-            their_factors.append(width + np.arange(count))
-            chained.append(np.arange(count) > 0)
-            ranked = others[of_theirs]
-            # Sums of weaker hands, of hands that are not stronger, and of all.
-            for last, sign in (
-                (np.searchsorted(ranked, strong[of_mine], side="left"), 1.0),
-                (np.searchsorted(ranked, strong[of_mine], side="right"), 1.0),
-                (np.full(len(of_mine), count), -1.0),
-            ):
-                some = last > 0
-                rows.append(mine[of_mine[some]])
-                columns.append(width + last[some] - 1)
-                values.append(np.full(some.sum(), sign if card is None else -sign))
-            width += count
-        left = sp.coo_array(_joined(rows, columns, values), shape=(self.shape[0], width))
-        ones = [np.ones(len(one)) for one in their_places]
-        right = sp.coo_array(_joined(their_factors, their_places, ones), shape=(width, self.shape[1]))
-        return FactoredPayoff(left, right, np.concatenate(chained or [np.zeros(0, dtype=bool)]), scale=1.0)
+        # Sums of weaker hands, of hands that are not stronger, and of all.
+        ends = [np.searchsorted(levels, strong, side=side) for side in ("left", "right")] + [
+            np.full(len(mine), step - 1)
+        ]
+        columns = np.searchsorted(numbers, own + np.array(ends)[:, :, None])
+        some = columns > np.searchsorted(numbers, own)
+        signs = np.where(own == 0, 1.0, -1.0) * np.array([1.0, 1.0, -1.0])[:, None, None]
+        rows = np.broadcast_to(mine[:, None], columns.shape)
+        left = sp.coo_array((signs[some], (rows[some], columns[some] - 1)), shape=(self.shape[0], len(hands)))
+        right = sp.coo_array((np.ones(len(hands)), (np.arange(len(hands)), hands)), shape=(len(hands), self.shape[1]))
+        return FactoredPayoff(left, right, np.diff(numbers // step, prepend=-1) == 0, scale=1.0)
 
 
 def _kept(values: Any) -> Indices:
@@ -190,14 +181,5 @@ def _hand_numbers(cards: Indices) -> Indices:
 def _entries(
     rows: Sequence[Indices], columns: Sequence[Indices], values: Sequence[float], shape: tuple[int, int]
 ) -> sp.coo_array:
-    return sp.coo_array(
-        _joined(rows, columns, [np.full(len(one), value) for one, value in zip(rows, values, strict=True)]), shape=shape
-    )
-
-
-def _joined(
-    rows: Sequence[Indices], columns: Sequence[Indices], values: Sequence[Floats]
-) -> tuple[Floats, tuple[Indices, Indices]]:
-    if not rows:
-        return np.zeros(0), (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-    return np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
+    numbers = np.concatenate([np.full(len(one), value) for one, value in zip(rows, values, strict=True)])
+    return sp.coo_array((numbers, (np.concatenate(rows), np.concatenate(columns))), shape=shape)

@@ -58,13 +58,13 @@ def check_number(
     Examples
     --------
     >>> from treeplex.seqform.checks import check_number
-    >>> from treeplex.seqform.errors import UnknownMethodError
-    >>> check_number(1, "exploration", UnknownMethodError, "(0, 1]")
+    >>> from treeplex.seqform.errors import InvalidOptionError
+    >>> check_number(1, "exploration", InvalidOptionError, "(0, 1]")
     1.0
-    >>> check_number(0, "exploration", UnknownMethodError, "(0, 1]")
+    >>> check_number(0, "exploration", InvalidOptionError, "(0, 1]")
     Traceback (most recent call last):
     ...
-    treeplex.seqform.errors.UnknownMethodError: exploration is 0, expected a number in (0, 1]
+    treeplex.seqform.errors.InvalidOptionError: exploration is 0, expected a number in (0, 1]
     """
     allowed = _interval(interval)
     try:
@@ -113,11 +113,11 @@ def check_whole(value: Any, name: str, error: type[TreeplexError], interval: str
     Examples
     --------
     >>> from treeplex.seqform.checks import check_whole
-    >>> from treeplex.seqform.errors import UnknownMethodError
-    >>> check_whole(-1, "seed", UnknownMethodError)
+    >>> from treeplex.seqform.errors import InvalidOptionError
+    >>> check_whole(-1, "seed", InvalidOptionError)
     Traceback (most recent call last):
     ...
-    treeplex.seqform.errors.UnknownMethodError: seed is -1, expected a whole number of at least 0
+    treeplex.seqform.errors.InvalidOptionError: seed is -1, expected a whole number of at least 0
     """
     allowed = _interval(interval)
     if not is_whole(value) or int(value) not in allowed:
@@ -131,11 +131,11 @@ def check_choice(value: T, name: str, error: type[TreeplexError], choices: Colle
     Examples
     --------
     >>> from treeplex.seqform.checks import check_choice
-    >>> from treeplex.seqform.errors import UnknownMethodError
-    >>> check_choice("up", "direction", UnknownMethodError, ("down", "right"))
+    >>> from treeplex.seqform.errors import InvalidOptionError
+    >>> check_choice("up", "direction", InvalidOptionError, ("down", "right"))
     Traceback (most recent call last):
     ...
-    treeplex.seqform.errors.UnknownMethodError: direction is 'up', expected one of down, right
+    treeplex.seqform.errors.InvalidOptionError: direction is 'up', expected one of down, right
     """
     if not any(type(value) is type(choice) and value == choice for choice in choices):
         raise error(f"{name} is {shown(value)}, expected one of {', '.join(map(str, choices))}")

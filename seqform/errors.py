@@ -128,8 +128,7 @@ class InvalidConstraintError(TreeplexError, ValueError):
 
     Examples
     --------
-    >>> from treeplex import load_game
-    >>> from treeplex.models.constraints import parse_constraint
+    >>> from treeplex import load_game, parse_constraint
     >>> parse_constraint("0/J_:b around 1/2", load_game("kuhn"))
     Traceback (most recent call last):
         ...
@@ -191,7 +190,7 @@ class UnknownGameError(TreeplexError, ValueError):
 
 
 class UnknownMethodError(TreeplexError, ValueError):
-    """A method, or an option of a method, that the solvers do not know.
+    """A method, or a hyper-parameter of a method, that the solvers do not know.
 
     Examples
     --------
@@ -200,6 +199,19 @@ class UnknownMethodError(TreeplexError, ValueError):
     Traceback (most recent call last):
         ...
     treeplex.seqform.errors.UnknownMethodError: unknown method 'cfr++' (did you mean cfr+?); expected ...
+    """
+
+
+class InvalidOptionError(UnknownMethodError):
+    """A value that an option of a solve, or a hyper-parameter of a method, does not accept.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> solve(Nash(load_game("kuhn")), tol=-1)
+    Traceback (most recent call last):
+        ...
+    treeplex.seqform.errors.InvalidOptionError: tol is -1, expected a number of at least 0
     """
 
 

@@ -169,8 +169,14 @@ class FactoredPayoff(Factorable, ReadOnly):
 
     def transposed_times(self, x: Floats) -> Floats:
         """Return Aᵀ x, shape (num_sequences of player 1,)."""
-        product: Floats = self.right.T @ self.summed(self.left.T @ x, backwards=True)
+        left, right = self._turned
+        product: Floats = right @ self.summed(left @ x, backwards=True)
         return product
+
+    @cached_property
+    def _turned(self) -> tuple[Any, Any]:
+        """The transposes of both factors, which share their numbers."""
+        return self.left.T, self.right.T
 
     def summed(self, quantities: npt.NDArray[Any], backwards: bool = False) -> npt.NDArray[Any]:
         """Return D⁻¹ q, or D⁻ᵀ q: the running sums of quantities, floats or fractions, along their chains."""

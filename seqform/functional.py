@@ -19,7 +19,7 @@ from .labels import is_label
 from .payoffs import LeafTable
 from .polytope import Treeplex
 from .sequence_form import HasSequenceForm
-from .strategy import Profile, Strategy, check_same_game, checked_player
+from .strategy import Profile, Strategy, check_same_game, check_strategy, checked_player
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +101,7 @@ def plan_of(strategy: Strategy | Profile, player: int, num_sequences: int, finge
     """
     if isinstance(strategy, Profile) and player < len(strategy):
         strategy = strategy[player]
-    if not isinstance(strategy, Strategy):
-        raise InvalidStrategyError(f"received {shown(strategy)}, expected a Strategy of player {player}")
+    strategy = check_strategy(strategy, "strategy", f"a Strategy of player {player}")
     if strategy.player != player or len(strategy.plan) != num_sequences:
         raise InvalidStrategyError(
             f"received a strategy of player {strategy.player} with {len(strategy.plan)} sequences, expected one of "

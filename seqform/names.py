@@ -4,12 +4,12 @@ See "Spellings of a label" in the docs.
 """
 
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, Protocol
 
 from .arrays import Integers
-from .errors import InvalidStrategyError, nearest, one_of, shown
+from .errors import InvalidStrategyError, nearest, one_line, one_of, shown
 from .labels import is_label, is_same_label
 
 #: Characters that have a meaning around a label.
@@ -104,7 +104,33 @@ def name_actions(treeplex: Labelled, infoset: int | None) -> dict[str, list[Hash
     return names | {word: [label] for word, label in words if label in known and word not in names}
 
 
-def unknown_infoset(treeplex: Labelled, player: int, label: Any) -> InvalidStrategyError:
-    """Return the error for an infoset that a player does not have."""
-    hint = nearest(str(label), map(str, treeplex.infoset_labels))
-    return InvalidStrategyError(f"player {player} has no infoset {shown(label)}{hint}")
+def unknown_label(labels: Iterable[Hashable], player: int, label: Any) -> InvalidStrategyError:
+    """Return the error for an infoset that is not among a player's; it lists some of those."""
+    known = [one_line(str(one), 60) for one in labels]
+    there = f"expected {one_of(known, 8)}" if known else "it has none"
+    return InvalidStrategyError(f"player {player} has no infoset {shown(label)}{nearest(str(label), known)}; {there}")
+
+
+def not_a_player(key: Any, infosets: Sequence[Collection[Hashable]]) -> InvalidStrategyError:
+    """Return the error for an index of a profile that is not a player, such as an infoset.
+
+    Parameters
+    ----------
+    key : object
+    infosets : sequence of collections
+        The labels of each player's infosets.
+    """
+    text = shown(key, 60)
+    owners = [player for player, labels in enumerate(infosets) if is_label(key) and key in labels]
+    meant = f"write {' or '.join(f'profile[{player}][{text}]' for player in owners)}"
+    if not owners:
+        near = nearest(str(key), map(str, chain.from_iterable(infosets)))
+        meant = f"no player has an infoset {text}{near}, as in profile[PLAYER][{text}]"
+    return InvalidStrategyError(f"a profile is indexed by player, 0 to {len(infosets) - 1}, got {text}: {meant}")
+
+
+def how_to_write(given: Any) -> str:
+    """Return how to write a strategy that is given as text, for messages; empty for other values."""
+    if not isinstance(given, str):
+        return ""
+    return f": write treeplex.solvers.opponent_strategy({shown(given, 60)}, game, PLAYER)"

@@ -487,9 +487,9 @@ class Treeplex(ReadOnly):
 
     def unknown_infoset(self, player: int, label: Any) -> InvalidStrategyError:
         """Return the error for an infoset that a player does not have."""
-        from .names import unknown_infoset
+        from .names import unknown_label
 
-        return unknown_infoset(self, player, label)
+        return unknown_label(self.infoset_labels, player, label)
 
     def checked_vector(self, values: npt.ArrayLike, what: str) -> Floats:
         """Return a copy of a vector over the sequences, in floats.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .arrays import Floats, Indices, ReadOnly, frozen
+from .arrays import Floats, Indices, ReadOnly, equal_runs, frozen
 from .budget import Budget, Watch
 from .card_payoff import CardPayoff
 from .errors import InvalidGameError, UnsupportedProblemError, nearest, one_of, shown
@@ -123,7 +123,13 @@ def place_of(steps: Sequence[str], number: int, names: Sequence[str], dealt: boo
     return folded[wanted]
 
 
-#: Bytes of the sequence form per infoset, including its label, and per sequence, including its entry of E.
+def _runs(firsts: Indices, ends: Indices) -> Indices:
+    """Return the integers of several intervals, one interval after another."""
+    counts = ends - firsts
+    return np.repeat(firsts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+
+
+#: Bytes of the sequence form per infoset, with its label, and per sequence, with its entry of E.
 _INFOSET_BYTES, _SEQUENCE_BYTES = 130, 60
 
 
@@ -352,10 +358,51 @@ class PublicForm(ReadOnly):
         return tuple(reversed(path))
 
     def after(self, nodes: Indices) -> Indices:
-        """Return the children of public states, grouped by state."""
+        """Return the children of public states, state by state."""
+        return self.by_parent[_runs(self.ends[nodes], self.ends[nodes + 1])]
+
+    def alike(self, nodes: Indices) -> Iterator[Indices]:
+        """Yield the positions, among public states, of those with equal board, mover and number of children."""
         counts = self.ends[nodes + 1] - self.ends[nodes]
-        firsts = np.repeat(self.ends[nodes] - np.cumsum(counts) + counts, counts)
-        return self.by_parent[firsts + np.arange(len(firsts))]
+        return equal_runs(np.stack([self.boards[nodes], self.players[nodes], counts]))
+
+    def on_board(
+        self, roots: Indices, whole: bool = True
+    ) -> tuple[Indices, list[tuple[int, Indices, Indices]], list[Indices]]:
+        """Return public states on one board with their descendants, as far as the first on other boards.
+
+        Parameters
+        ----------
+        roots : ndarray of int
+        whole : bool
+            Whether to go on to the ends of the board; otherwise to the children of the roots alone.
+
+        Returns
+        -------
+        nodes : ndarray of int, shape (k,)
+            The roots first.
+        steps : list of (int, ndarray of int, ndarray of int)
+            From parents to children, level by level: the mover, the parents' positions in ``nodes``, shape (m,), and
+            their children's, shape (m, actions).
+        beyond : list of ndarray of int
+            The positions of the last states: for the whole board, of those on each other board, otherwise of each one.
+        """
+        nodes, rows, board = roots, np.arange(len(roots)), self.boards[roots[0]]
+        steps, last = [], [rows[:0]]
+        while len(rows := rows[self.players[nodes[rows]] != TERMINAL]):
+            parents, end = nodes[rows], len(nodes)
+            counts = self.ends[parents + 1] - self.ends[parents]
+            firsts = end + np.cumsum(counts) - counts
+            for some in self.alike(parents):
+                below = firsts[some, None] + np.arange(counts[some[0]])
+                steps.append((int(self.players[parents[some[0]]]), rows[some], below))
+            nodes = np.concatenate([nodes, self.after(parents)])
+            inside = (self.boards[nodes[end:]] == board) & whole
+            last.append(end + np.flatnonzero(~inside))
+            rows = end + np.flatnonzero(inside)
+        past = np.concatenate(last)
+        keys = self.boards[nodes[past]] if whole else past
+        return nodes, steps, [past[some] for some in equal_runs(keys[None])]
 
     def below(self, node: int) -> Indices:
         """Return a public state and all its descendants, level by level."""
@@ -376,26 +423,24 @@ class PublicForm(ReadOnly):
 
     @cached_property
     def _paid(self) -> tuple[Indices, Indices, Floats]:
-        """The leaves of all groups: their nodes, their groups, and the amounts of both players."""
-        sizes = [len(group.nodes) for group in self.leaves]
-        none = [np.zeros(0, dtype=np.int64)]
-        return (
-            np.concatenate([group.nodes for group in self.leaves] or none),
-            np.repeat(np.arange(len(sizes)), sizes),
-            np.concatenate([group.paid for group in self.leaves] or [np.zeros((2, 0))], axis=1),
-        )
+        """The payoffs by leaf: the start of each node's entries; their groups, and the amounts of both players."""
+        none, number = np.zeros(0, dtype=np.int64), len(self.leaves) or 1
+        nodes = np.concatenate([group.nodes for group in self.leaves] or [none])
+        groups = np.repeat(np.arange(len(self.leaves)), [len(group.nodes) for group in self.leaves])
+        amounts = np.concatenate([group.paid for group in self.leaves] or [np.zeros((2, 0))], axis=1)
+        # A leaf that is twice in a group has one entry, with the sum.
+        entries, places = np.unique(nodes * number + groups, return_inverse=True)
+        starts = np.searchsorted(entries, np.arange(len(self.players) + 1) * number)
+        return starts, entries % number, np.array([np.bincount(places, one, len(entries)) for one in amounts])
 
-    def leaves_among(self, inside: npt.NDArray[np.bool_]) -> Iterator[Leaves]:
-        """Yield the groups of leaves, restricted to a part of the tree.
-
-        Parameters
-        ----------
-        inside : ndarray of bool, shape (num_nodes,)
-        """
-        nodes, groups, amounts = self._paid
-        kept = np.flatnonzero(inside[nodes])
-        for some in np.split(kept, np.flatnonzero(np.diff(groups[kept])) + 1) if len(kept) else ():
-            yield replace(self.leaves[groups[some[0]]], nodes=nodes[some], amounts=amounts[:, some])
+    def leaves_among(self, nodes: Indices) -> Iterator[tuple[Indices, Leaves]]:
+        """Yield, for each group of leaves, those among some nodes: their positions there, and the leaves."""
+        starts, groups, amounts = self._paid
+        places = np.repeat(np.arange(len(nodes)), starts[nodes + 1] - starts[nodes])
+        entries = _runs(starts[nodes], starts[nodes + 1])
+        for some in equal_runs(groups[None, entries]):
+            group, at = self.leaves[groups[entries[some[0]]]], places[some]
+            yield at, replace(group, nodes=nodes[at], amounts=amounts[:, entries[some]])
 
     @cached_property
     def _nearest(self) -> tuple[Indices, Indices]:

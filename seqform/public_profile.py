@@ -1,6 +1,6 @@
 """Profiles in public form: the players' behaviour at each public state and in each private state, and its values."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -11,14 +11,16 @@ from .arrays import Floats, Indices
 from .errors import InvalidStrategyError
 from .game import Game
 from .public_form import PublicForm
-from .rules import TERMINAL
 from .sequence_form import SequenceForm, sequence_form_of
 from .strategy import Profile, Strategy
 
-#: The largest number of entries of an array in memory; subtrees of a larger tree are evaluated one after another.
-_HELD = 2**24
-#: The largest number of a player's values at all nodes of a tree that are stored.
+#: The most numbers of an array for one board; the subtrees of a larger one are evaluated one after another.
+_HELD = 2**22
+#: The most numbers for which a player's values at all nodes of a tree are kept.
 _KEPT = 2**22
+
+#: What :meth:`PublicProfile.walk` calls.
+See = Callable[[Indices, Sequence[Floats], Sequence[Floats]], None]
 
 
 class PublicProfile:
@@ -62,7 +64,6 @@ class PublicProfile:
         first_values: Callable[[int], Mapping[int, Floats]] | None = None,
     ) -> None:
         self.form = form
-        self._values: dict[int, Floats] = {}
         self._first_values = first_values
         self._known: dict[int, Mapping[int, Floats]] = {}
         self._read = behaviours.__getitem__ if isinstance(behaviours, Mapping) else behaviours
@@ -107,29 +108,38 @@ class PublicProfile:
         return Profile(strategies)
 
     def behaviour(self, node: int) -> Floats:
-        """Return the probability of each action in each state of the player to move, shape (actions, states)."""
-        form = self.form
-        player = int(form.players[node])
-        shape = (len(form.children[node]), len(form.states[player]) if player >= 0 else 0)
-        given = np.asarray(self._read(node))
-        if player < 0 or given.shape != shape:
-            raise InvalidStrategyError(f"node {node} has behaviour of shape {given.shape}, expected {shape}")
-        return self.normalised(given, node)
+        """Return how likely each action is in each state of who moves, shape (actions, states)."""
+        found: Floats = self.behaviours(np.array([node]))[0]
+        return found
+
+    def behaviours(self, nodes: Indices) -> Floats:
+        """Return the behaviour at public states with one mover and equally many actions, shape (k, actions, states)."""
+        form, first = self.form, nodes[0]
+        player = int(form.players[first])
+        shape = (int(form.ends[first + 1] - form.ends[first]), len(form.states[player]) if player >= 0 else 0)
+        given = []
+        for node in nodes.tolist():
+            given.append(np.asarray(self._read(node)))
+            if player < 0 or given[-1].shape != shape:
+                raise InvalidStrategyError(f"node {node} has behaviour of shape {given[-1].shape}, expected {shape}")
+        return self.normalised(given, nodes)
 
     @staticmethod
-    def normalised(given: npt.NDArray[Any], node: int) -> Floats:
-        """Return the given behaviour at a node, shape (actions, states), divided by its sums over actions.
+    def normalised(given: npt.ArrayLike, nodes: Indices) -> Floats:
+        """Return the given behaviour at some nodes, shape (k, actions, states), divided by its sums over actions.
 
         Raises
         ------
         InvalidStrategyError
             If it contains negative or non-finite entries.
         """
-        given = np.asarray(given, dtype=np.float64)
-        total = given.sum(axis=0)
-        if not (np.isfinite(total).all() and (given >= 0.0).all()):
+        played: Floats = np.array(given, dtype=np.float64)
+        total = played.sum(axis=1, keepdims=True)
+        if not (np.isfinite(total).all() and played.min(initial=0.0) >= 0.0):
+            node = nodes[~(np.isfinite(total) & (played >= 0.0)).all(axis=(1, 2))][0]
             raise InvalidStrategyError(f"the behaviour at node {node} contains numbers that are negative or not finite")
-        played: Floats = np.divide(given, total, out=np.full(given.shape, 1.0 / len(given)), where=total > 0.0)
+        np.divide(played, total, out=played, where=total > 0.0)
+        played[np.broadcast_to(total == 0.0, played.shape)] = 1.0 / played.shape[1]
         return played
 
     def reach(self, player: int, node: int) -> Floats:
@@ -159,9 +169,9 @@ class PublicProfile:
 
     @staticmethod
     def conditional(values: Floats, arrival: Floats) -> Floats:
-        """Return counterfactual values divided by the probabilities of arrival; NaN if these are zero."""
-        sure = arrival > 1e-13 * arrival.max(initial=0.0)
-        paid: Floats = np.divide(values, arrival, out=np.full(len(values), np.nan), where=sure)
+        """Return counterfactual values divided by how likely states arrive; NaN where they do not."""
+        sure = arrival > 1e-13 * arrival.max(axis=-1, initial=0.0, keepdims=True)
+        paid: Floats = np.divide(values, arrival, out=np.full(values.shape, np.nan), where=sure)
         return paid
 
     def counterfactual_values(self, player: int, node: int, best: bool = False) -> Floats:
@@ -178,107 +188,110 @@ class PublicProfile:
         -------
         ndarray of float64, shape (number of the player's states,)
         """
-        if not best:
-            if len(self.form.players) * len(self.form.states[player]) <= _KEPT:
-                kept: Floats = self._kept(player)[node]
-                return kept
-            known = self._found(player)
-            if node in known:
-                return known[node]
-        return self._in_parts(player, node, best)
+        known = {} if best else self._found(player)
+        if node in known:
+            return known[node]
+        values: Floats = (self._root if node == 0 else self.walk(node))[player][int(best)]
+        return values
 
-    def keep(self, nodes: Sequence[int]) -> None:
-        """Compute the values of both players at some nodes in one pass over the tree, and store them.
+    def keep(self, nodes: Iterable[int], see: See | None = None) -> None:
+        """Find the values of both players at the root and at some nodes in one walk, to be read after it.
 
-        In a large tree, :meth:`counterfactual_values` would otherwise evaluate the subtree of each node again. The
-        values take 8 bytes for each node and state.
+        Without it, :meth:`counterfactual_values` walks the subtree of each node of a large tree. Values take 8 bytes
+        for each node and state.
 
         Parameters
         ----------
-        nodes : sequence of int
+        nodes : iterable of int
+        see : callable, optional
+            Called during the walk; see :meth:`walk`.
         """
-        form = self.form
-        for player in (0, 1):
-            if len(form.players) * len(form.states[player]) > _KEPT:
-                known = dict(self._found(player))
-                wanted = np.zeros(len(form.players), dtype=np.bool_)
-                wanted[list(nodes)] = True
-                self._in_parts(player, 0, False, wanted, known)
-                self._known[player] = known
+        form, wanted = self.form, np.zeros(len(self.form.players), dtype=np.bool_)
+        wanted[list(nodes)] = True
+        found: tuple[dict[int, Floats], dict[int, Floats]] = {}, {}
+
+        def both(here: Indices, reaches: Sequence[Floats], values: Sequence[Floats]) -> None:
+            for place in np.flatnonzero(wanted[here] & (form.boards[here] == form.boards[here[0]])).tolist():
+                for known, paid in zip(found, values, strict=True):
+                    known[int(here[place])] = paid[0, place].copy()
+            if see is not None:
+                see(here, reaches, values)
+
+        self._root = self.walk(see=both)
+        self._known |= {
+            player: {**self._known.get(player, {}), 0: self._root[player][0], **known}
+            for player, known in enumerate(found)
+        }
 
     def _found(self, player: int) -> Mapping[int, Floats]:
-        """Return a player's stored values, by node."""
+        """Return the values of a player that are known, by node: all of a tree that is not large."""
         if player not in self._known:
-            self._known[player] = {} if self._first_values is None else self._first_values(player)
+            if len(self.form.players) * max(map(len, self.form.states)) <= _KEPT:
+                self.keep(range(len(self.form.players)))
+            else:
+                self._known[player] = {} if self._first_values is None else self._first_values(player)
         return self._known[player]
 
-    def _in_parts(
-        self,
-        player: int,
-        node: int,
-        best: bool,
-        wanted: npt.NDArray[np.bool_] | None = None,
-        known: dict[int, Floats] | None = None,
-    ) -> Floats:
-        """Return a player's values at a node, and store the requested values at and below it."""
-        inside = self.form.below(node)
-        if len(inside) > 1 and len(inside) * max(map(len, self.form.states)) > _HELD:
-            after = self.form.children[node].tolist()
-            found = self._joined(
-                player, node, [self._in_parts(player, one, best, wanted, known) for one in after], best
-            )
-            values: Floats = found[None]
-            inside = inside[:1]
-        else:
-            inside, values = self.all_values(player, node, best)
-        if wanted is not None and known is not None:
-            for place in np.flatnonzero(wanted[inside]).tolist():
-                known[int(inside[place])] = values[place].copy()
-        first: Floats = values[0]
-        return first
+    @cached_property
+    def _root(self) -> tuple[Floats, Floats]:
+        return self.walk()
 
-    def _kept(self, player: int) -> Floats:
-        """Return a player's values at every node of a small tree, computed once."""
-        if player not in self._values:
-            nodes, values = self.all_values(player)
-            self._values[player] = np.empty_like(values)
-            self._values[player][nodes] = values
-        return self._values[player]
+    def walk(self, node: int = 0, see: See | None = None) -> tuple[Floats, Floats]:
+        """Return both players' counterfactual values at a public state, by one walk over its subtree.
 
-    def all_values(self, player: int, node: int = 0, best: bool = False) -> tuple[Indices, Floats]:
-        """Return a public state and all its descendants, and the counterfactual values at each.
+        Parameters
+        ----------
+        node : int
+        see : callable, optional
+            Called for each board, after the boards that follow it, with its public states, shape (k,), both players'
+            reaches there, shapes (k, states), and both players' values, shapes (2, k, states). The first states of the
+            following boards are included; the first public state of all is on the board itself.
 
         Returns
         -------
-        nodes : ndarray of int, shape (k,)
-        values : ndarray of float64, shape (k, number of the player's states)
+        two ndarrays of float64, shape (2, number of the player's states)
+            What the player is paid if it follows the profile, and if it plays its best response from there on.
         """
-        form, other = self.form, 1 - player
-        nodes = form.below(node)
-        place = np.full(len(form.players), -1, dtype=np.int64)
-        place[nodes] = np.arange(len(nodes))
-        reach = np.empty((len(nodes), len(form.states[other])))
-        reach[0] = self.reach(other, node)
-        inner = nodes[form.players[nodes] != TERMINAL].tolist()
-        for one in inner:
-            moved = self.behaviour(one) if form.players[one] == other else 1.0
-            reach[place[form.children[one]]] = reach[place[one]] * moved
-        values = np.zeros((len(nodes), len(form.states[player])))
-        for group in form.leaves_among(place >= 0):
-            np.add.at(values, place[group.nodes], group.gradient(player, reach[place[group.nodes]]))
-        for one in reversed(inner):
-            values[place[one]] = self._joined(player, one, values[place[form.children[one]]], best)
-        return nodes, values
+        reaches = [self.reach(player, node)[None] for player in (0, 1)]
+        first, second = (values[:, 0] for values in self._walk(np.array([node]), reaches, see))
+        return first, second
 
-    def _joined(self, player: int, node: int, after: Any, best: bool) -> Floats:
-        """Return the values of a public state, computed from those of its children."""
-        if self.form.players[node] != player:
-            joined: Floats = np.sum(after, axis=0)
-        elif best:
-            joined = np.max(after, axis=0)
-        else:
-            joined = np.sum(self.behaviour(node) * after, axis=0)
-        return joined
+    def _walk(self, roots: Indices, reaches: Sequence[Floats], see: See | None) -> list[Floats]:
+        """Return both players' values at public states on a board, shapes (2, number of roots, states)."""
+        form, sizes = self.form, [len(states) for states in self.form.states]
+        nodes, steps, beyond = form.on_board(roots)
+        if len(nodes) * max(sizes) > _HELD:
+            nodes, steps, beyond = form.on_board(roots, whole=False)
+        reach = [np.empty((len(nodes), size)) for size in sizes]
+        for one, given in zip(reach, reaches, strict=True):
+            one[: len(roots)] = given
+        moves = [self.behaviours(nodes[above]) if mover >= 0 else np.ones(1) for mover, above, _ in steps]
+        for (mover, above, below), played in zip(steps, moves, strict=True):
+            for player, one in enumerate(reach):
+                one[below] = one[above][:, None] * (played if player == mover else 1.0)
+        values = [np.zeros((2, len(nodes), size)) for size in sizes]
+        inside = np.ones(len(nodes), dtype=np.bool_)
+        for places in beyond:
+            inside[places] = False
+            for found, after in zip(
+                values, self._walk(nodes[places], [one[places] for one in reach], see), strict=True
+            ):
+                found[:, places] = after
+        own = np.flatnonzero(inside)
+        for places, leaves in form.leaves_among(nodes[own]):
+            at = own[places]
+            for player, found in enumerate(values):
+                found[:, at] += leaves.gradient(player, reach[1 - player][at])
+        for (mover, above, below), played in zip(reversed(steps), reversed(moves), strict=True):
+            for player, found in enumerate(values):
+                after = found[:, below]
+                if player == mover:
+                    found[:, above] = (played * after[0]).sum(axis=1), after[1].max(axis=1)
+                else:
+                    found[:, above] = after.sum(axis=2)
+        if see is not None:
+            see(nodes, reach, values)
+        return [found[:, : len(roots)].copy() for found in values]
 
     def value(self, player: int) -> float:
         """Return a player's mean payoff."""

@@ -416,9 +416,9 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
         except IndexError:
             raise IndexError(f"player is {shown(player)}, expected a number from 0 to {len(self) - 1}") from None
         except TypeError:
-            raise TypeError(
-                f"a profile is indexed by player, got {shown(player, 60)}: write profile[0][{shown(player, 60)}]"
-            ) from None
+            from .names import not_a_player
+
+            raise not_a_player(player, [each.treeplex.infoset_numbers for each in self]) from None
 
     def __iter__(self) -> Iterator[Strategy]:
         return iter(self._strategies)
@@ -492,6 +492,29 @@ class Profile(Sequence[Strategy], Drawn, Displayed):
         return cls([found[player] for player in sorted(found)])
 
 
+def check_strategy(value: Any, name: str, expected: str = "a Strategy") -> Strategy:
+    """Return a value that must be a Strategy; the message of the error says how to write one.
+
+    Raises
+    ------
+    InvalidStrategyError
+
+    Examples
+    --------
+    >>> from treeplex.seqform.strategy import check_strategy
+    >>> check_strategy("uniform", "opponent")
+    Traceback (most recent call last):
+    ...
+    treeplex.seqform.errors.InvalidStrategyError: opponent is 'uniform', expected a Strategy: write
+    treeplex.solvers.opponent_strategy('uniform', game, PLAYER)
+    """
+    if not isinstance(value, Strategy):
+        from .names import how_to_write
+
+        expected += how_to_write(value)
+    return check_type(value, name, InvalidStrategyError, Strategy, expected)
+
+
 def checked_player(game: HasSequenceForm | SequenceForm, player: int) -> int:
     """Return a player's number as an ``int``; it must exist in the game.
 
@@ -510,7 +533,7 @@ def check_same_game(strategy: Strategy, game: HasSequenceForm | SequenceForm) ->
     InvalidStrategyError
     """
     form = sequence_form_of(game)
-    check_type(strategy, "strategy", InvalidStrategyError, Strategy)
+    check_strategy(strategy, "strategy")
     if strategy.sequence_form is not form and strategy.fingerprint != form.fingerprint:
         named = f" ({strategy.game_name})" if strategy.game_name else ""
         raise InvalidStrategyError(

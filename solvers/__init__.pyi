@@ -41,6 +41,7 @@ from .methods import method_names as method_names
 from .methods import register_method as register_method
 from .opponents.counter_strategies import counter_profile as counter_profile
 from .opponents.counter_strategies import counter_strategy as counter_strategy
+from .opponents.strategies import opponent_strategy as opponent_strategy
 from .outcome import History as History
 from .outcome import Options as Options
 from .outcome import Outcome as Outcome

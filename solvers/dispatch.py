@@ -8,12 +8,12 @@ from typing import Any
 
 from ..models.problems import Feature, Problem
 from ..seqform.checks import check_number
-from ..seqform.errors import UnknownMethodError, UnsupportedProblemError, shown
+from ..seqform.errors import InvalidOptionError, UnknownMethodError, UnsupportedProblemError, shown
 from ..seqform.limits import doing, loading, seconds_left, stopwatches, timed, too_late
 from .certification import certified
 from .methods import Method, check_served, find_method
 from .methods.registry import check_method
-from .outcome import Options, Outcome, Status
+from .outcome import Options, Outcome, Status, checked_seed
 from .solution import Solution
 
 #: The smallest default tolerance of conic problems, relative to the game's stakes.
@@ -103,36 +103,43 @@ def options_of(
 
     Raises
     ------
-    UnknownMethodError
+    InvalidOptionError
         If an option has an invalid value.
     """
-    for name in ("progress", "callback"):
-        if not (others.get(name) is None or callable(others[name])):
-            raise UnknownMethodError(f"{name} is {shown(others[name])}, expected a function of one argument")
+    limit = check_options(tol=tol, max_iterations=max_iterations, time_limit=time_limit, **others)
     if tol is None and method.keeps_runs and problem.objective_is_payoff:
         tol = problem.game.learned_to
     # Violations are not in payoff units, and neither are the objectives of some problems: see `Problem.unit`.
     relative = method.default_tolerance
     relative = relative if problem.is_linear else max(relative, CONIC)
-    asked = relative * problem.unit if tol is None else check_number(tol, "tol", UnknownMethodError, "[0, inf]")
+    asked = relative * problem.unit if tol is None else float(tol)
     return Options(
         tol=asked,
         violation=relative if tol is None else asked / (problem.unit or 1.0),
         max_iterations=method.default_iterations if max_iterations is None else _checked_count(max_iterations),
-        time_limit=checked_limit(time_limit),
+        time_limit=limit,
         **others,
     )
 
 
-def checked_limit(time_limit: Any) -> float:
-    """Return a time limit in seconds, infinite for ``None``.
+def check_options(
+    *, tol: Any = None, max_iterations: Any = None, time_limit: Any = None, seed: Any = None, **others: Any
+) -> float:
+    """Check the values of the options of a solve, whichever method it uses, and return the time limit in seconds.
 
     Raises
     ------
-    UnknownMethodError
-        If it is not a number of at least 0.
+    InvalidOptionError
     """
-    return math.inf if time_limit is None else check_number(time_limit, "time_limit", UnknownMethodError, "[0, inf]")
+    if tol is not None:
+        check_number(tol, "tol", InvalidOptionError, "[0, inf]")
+    if max_iterations is not None:
+        _checked_count(max_iterations)
+    checked_seed(seed)
+    for name in ("progress", "callback"):
+        if not (others.get(name) is None or callable(others[name])):
+            raise InvalidOptionError(f"{name} is {shown(others[name])}, expected a function of one argument")
+    return math.inf if time_limit is None else check_number(time_limit, "time_limit", InvalidOptionError, "[0, inf]")
 
 
 def solved(problem: Any, method: str | Method, **limits: Any) -> Solution:
@@ -165,9 +172,9 @@ def refuse_unfinished(solution: Solution, needed: str = "") -> None:
 
 
 def _checked_count(number: Any) -> int:
-    count = check_number(number, "max_iterations", UnknownMethodError, "[0, inf]")
+    count = check_number(number, "max_iterations", InvalidOptionError, "[0, inf]")
     if math.isinf(count):
         return 2**62
     if count != int(count):
-        raise UnknownMethodError(f"max_iterations is {number!r}, expected a whole number")
+        raise InvalidOptionError(f"max_iterations is {number!r}, expected a whole number")
     return int(number)

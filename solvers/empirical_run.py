@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from ..models.problems import EpsilonNash, Nash, Problem
 from ..seqform.arrays import Floats
 from ..seqform.checks import check_whole
-from ..seqform.errors import UnknownMethodError, shown
+from ..seqform.errors import InvalidOptionError, UnknownMethodError, shown
 from ..seqform.evaluate import EmpiricalPlay
 from ..seqform.game import Game
 from .iteration import NEVER
@@ -119,8 +119,8 @@ class EmpiricalRun:
         UnknownMethodError
             If a number is invalid.
         """
-        check_whole(iterations, "iterations", UnknownMethodError)
-        check_whole(every, "every", UnknownMethodError, "[1, inf)")
+        check_whole(iterations, "iterations", InvalidOptionError)
+        check_whole(every, "every", InvalidOptionError, "[1, inf)")
         last = self.iterations + iterations
         while self.iterations < last:
             if self.iterations % every == 0:

@@ -10,7 +10,7 @@ import numpy as np
 from ..models.problems import Certificate
 from ..seqform.arrays import Floats
 from ..seqform.checks import check_whole
-from ..seqform.errors import UnknownMethodError
+from ..seqform.errors import InvalidOptionError
 from ..seqform.game import Game
 from ..seqform.strategy import Profile, Strategy
 from .answer_parts import ExactAnswer
@@ -183,7 +183,7 @@ def reported(options: Options, iterations: int, seconds: float, error: float | N
 
 def checked_seed(seed: Any) -> int:
     """Return a checked seed for random numbers; 0 by default."""
-    return 0 if seed is None else check_whole(seed, "seed", UnknownMethodError)
+    return 0 if seed is None else check_whole(seed, "seed", InvalidOptionError)
 
 
 def nearest_profile(game: Game, plans: Sequence[Floats]) -> Profile:

@@ -223,7 +223,7 @@ class Solution(Drawn, Displayed):
     def regrets(self) -> tuple[float, ...] | None:
         """The gain from each player's best response; ε is the largest.
 
-        Available only for :class:`~treeplex.models.problems.EpsilonNash`; ``None`` if payoffs sum to zero.
+        Available only for :class:`~treeplex.EpsilonNash`; ``None`` if payoffs sum to zero.
         """
         return self.certificate.regrets
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..models.problems import Nash, Problem
 from ..seqform.checks import explained
-from ..seqform.errors import SolverError, TimeLimitError, UnknownMethodError, shown
+from ..seqform.errors import InvalidOptionError, SolverError, TimeLimitError, shown
 from ..seqform.limits import (
     Answer,
     answering,
@@ -25,7 +25,7 @@ from ..seqform.limits import (
 )
 from ..seqform.strategy import Profile
 from .certification import certified
-from .dispatch import check_problem, checked_limit, chosen_method, options_of, refuse_unfinished, run_method
+from .dispatch import check_options, check_problem, chosen_method, options_of, refuse_unfinished, run_method
 from .methods import Method
 from .outcome import Options, Outcome, Progress, Status
 from .solution import Solution
@@ -99,8 +99,10 @@ def solve(
 
     Raises
     ------
+    InvalidOptionError
+        If an option has an invalid value; it is checked before the game is built.
     UnknownMethodError
-        If the method or one of its options does not exist.
+        If the method does not exist.
     UnsupportedProblemError
         If the method does not serve the problem.
     CheckpointError
@@ -185,10 +187,12 @@ def _ask(
     """Check the arguments, choose the method and solve the problem."""
     check_problem(problem)
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
-        raise UnknownMethodError(f"progress is {shown(progress)}, expected True or a function")
+        raise InvalidOptionError(f"progress is {shown(progress)}, expected True or a function")
+    # Before the game is built, and whichever method is chosen.
+    limit = check_options(tol=tol, max_iterations=max_iterations, time_limit=time_limit, seed=seed, callback=callback)
     named = method if isinstance(method, str) else getattr(method, "name", None)
     title = f"{problem.name} on {problem.given_game.spec}{f' by {named}' if named else ''}"
-    with time_limited(checked_limit(time_limit)), _listening(progress, title, time_limit) as listener:
+    with time_limited(limit), _listening(progress, title, time_limit) as listener:
         chosen = _chosen(method, problem)
         options = options_of(
             chosen,

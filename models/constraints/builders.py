@@ -8,15 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ...seqform.arrays import Floats
-from ...seqform.checks import check_type, explained
-from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, UnsupportedProblemError, shown
+from ...seqform.checks import explained
+from ...seqform.errors import InvalidConstraintError, UnsupportedProblemError, shown
 from ...seqform.functional import Functional
 from ...seqform.game import Game
 from ...seqform.names import quoted_label, sequence_name
 from ...seqform.polytope import Treeplex
 from ...seqform.rationals import shown_number, to_fraction
 from ...seqform.rules import Number
-from ...seqform.strategy import Strategy, check_same_game, checked_player
+from ...seqform.strategy import Strategy, check_same_game, check_strategy, checked_player
 from ..distances import Distance
 from ..risks import Risk
 from .constraint import DistanceConstraint, LinearConstraint, RiskConstraint, Sense, check_number
@@ -262,7 +262,7 @@ def payoff_bound(
     >>> round(solution.value, 6), round(solution.multipliers["against uniform"], 6)
     (-0.088889, 0.25)
     """
-    check_type(opponent, "the opponent", InvalidStrategyError, Strategy)
+    check_strategy(opponent, "the opponent")
     if game.num_players != 2:
         raise UnsupportedProblemError(f"a payoff bound needs two players, and {game.spec} has {game.num_players}")
     check_same_game(opponent, game)

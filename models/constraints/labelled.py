@@ -196,7 +196,7 @@ def parse_labelled_constraint(
     Parameters
     ----------
     text : str
-        As for :func:`~treeplex.models.constraints.parse_constraint`, but labels are not checked, and the game's
+        As for :func:`~treeplex.parse_constraint`, but labels are not checked, and the game's
         functionals are not available. Probabilities of actions, ``SEAT/INFOSET:ACTION``, must belong to one infoset.
     num_players : int
     words : mapping of str to label, optional

@@ -75,8 +75,7 @@ def parse_constraint(
 
     Examples
     --------
-    >>> from treeplex import ConstrainedNash, load_game, solve
-    >>> from treeplex.models.constraints import parse_constraint
+    >>> from treeplex import ConstrainedNash, load_game, parse_constraint, solve
     >>> game = load_game("kuhn")
     >>> constraints = parse_constraint("0/K_:b <= 1/2", game) + parse_constraint("0/J_:b >= 0.3 as bluff", game)
     >>> solution = solve(ConstrainedNash(game, constraints))

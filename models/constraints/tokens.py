@@ -12,6 +12,8 @@ from ...seqform.names import SPECIAL
 from .constraint import check_name
 
 _COMPARISONS = ("<=", ">=", "==")
+#: Other ways to write comparisons, and what is meant.
+_MEANT = {"=": "==", "===": "==", "<": "<=", "=<": "<=", "≤": "<=", ">": ">=", "=>": ">=", "≥": ">="}
 #: The symbols between terms and bounds, longer ones first.
 SYMBOLS = (*_COMPARISONS, "+", "/", ":", "(", ")", "<", ">", "=")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+/[0-9]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE](?P<exponent>[+-]?[0-9]+))?)")
@@ -188,7 +190,10 @@ class Tokens:
         """Parse ``<=``, ``>=`` or ``==``."""
         token = self.peek()
         if token.kind != "symbol" or token.text not in _COMPARISONS:
-            raise self.error(token.start, f"received {token.shown}, expected +, <=, >= or ==")
+            written = re.match("[=<>!≤≥]*", self._text[token.start :])
+            meant = _MEANT.get(written[0]) if written else None
+            hint = f" (did you mean {meant}?)" if meant else ""
+            raise self.error(token.start, f"received {token.shown}{hint}, expected +, <=, >= or ==")
         return self.take().text
 
     def read_number(self) -> Fraction:

@@ -6,11 +6,11 @@ from fractions import Fraction
 import numpy as np
 
 from ...seqform.arrays import Floats
-from ...seqform.checks import check_number, check_type, check_whole, is_number
+from ...seqform.checks import check_number, check_whole, is_number
 from ...seqform.errors import InvalidStrategyError, nearest, shown
 from ...seqform.game import Game
 from ...seqform.labels import check_one_text
-from ...seqform.strategy import Strategy, check_same_game, checked_player
+from ...seqform.strategy import Strategy, check_same_game, check_strategy, checked_player
 
 #: Tolerance on the sum of the weights.
 _TOLERANCE = 1e-9
@@ -61,7 +61,7 @@ def mixture(strategies: Sequence[Strategy], weights: Sequence[float | Fraction])
             "at least one strategy"
         )
     for strategy in parts:
-        check_type(strategy, "a part of the mixture", InvalidStrategyError, Strategy)
+        check_strategy(strategy, "a part of the mixture")
         check_same_game(strategy, parts[0].sequence_form)
         if strategy.player != parts[0].player:
             raise InvalidStrategyError(
@@ -121,7 +121,7 @@ def perturbed(
     >>> 0.0 < drawn["b"] < 1.0, drawn == perturbed(bold, epsilon=0.1, concentration=10, seed=1)["K_"]
     (True, True)
     """
-    check_type(strategy, "strategy", InvalidStrategyError, Strategy)
+    check_strategy(strategy, "strategy")
     epsilon = check_number(epsilon, "epsilon", InvalidStrategyError, "[0, 1]")
     behaviour = (1.0 - epsilon) * strategy.behaviour + epsilon * strategy.treeplex.uniform_behaviour()
     if concentration is None:

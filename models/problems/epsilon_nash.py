@@ -52,8 +52,7 @@ class EpsilonNash(Problem):
     --------
     Matching pennies, except that a player who shows heads pays 0.2 for it:
 
-    >>> from treeplex import Game, SequenceForm, solve
-    >>> from treeplex.models.problems import EpsilonNash
+    >>> from treeplex import EpsilonNash, Game, SequenceForm, solve
     >>> taxed = SequenceForm.from_payoff_matrix([[0.8, -1.2], [-1, 1]], [[-1.2, 1], [0.8, -1]])
     >>> solution = solve(EpsilonNash(Game.from_sequence_form(taxed)), tol=1e-3)
     >>> [round(value, 2) + 0.0 for value in solution.value]

@@ -60,7 +60,9 @@ class ResponseProblem(OnePlayerProblem):
             or not isinstance(given, Constraint | Mapping | Sequence)
             or isinstance(given, str | Profile)
         ):
-            raise InvalidStrategyError(f"{self.name}: expected {expected}, got {shown(given)}")
+            from ...seqform.names import how_to_write
+
+            raise InvalidStrategyError(f"{self.name}: expected {expected}, got {shown(given)}{how_to_write(given)}")
         collected = collect_constraints(given, self.game)
         if len({one.player for one in collected}) != 1:
             received = "those of both players" if collected else "none"

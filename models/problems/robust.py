@@ -154,7 +154,12 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
         given = self.opponents if isinstance(self.opponents, Iterable) else ()
         models = listed(given, f"{self.name}: the models are", InvalidStrategyError)
         if not models or not all(isinstance(model, Strategy) for model in models):
-            raise InvalidStrategyError(f"{self.name}: expected one or more strategies, got {shown(self.opponents)}")
+            from ...seqform.names import how_to_write
+
+            raise InvalidStrategyError(
+                f"{self.name}: expected one or more strategies, got {shown(self.opponents)}"
+                f"{how_to_write(self.opponents)}"
+            )
         for model in models:
             check_same_game(model, self.given_game)
         if len({model.player for model in models}) > 1:

@@ -81,8 +81,7 @@ class Stackelberg(Problem):
     Committing to play the first row half of the time moves the follower to its second column (Conitzer and Sandholm
     2006, figure 1). The leader earns 3.5, compared with 2 in the only equilibrium.
 
-    >>> from treeplex import Game, SequenceForm, solve
-    >>> from treeplex.models.problems import Stackelberg
+    >>> from treeplex import Game, SequenceForm, Stackelberg, solve
     >>> form = SequenceForm.from_payoff_matrix([[2, 4], [1, 3]], [[1, 0], [0, 1]])
     >>> solution = solve(Stackelberg(Game.from_sequence_form(form), leader=0))
     >>> round(solution.objective, 9), solution.strategy.plan[1:].round(9).tolist()

@@ -14,7 +14,7 @@ from ...models.problems.strategy_certificate import restored
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.checks import check_number
-from ...seqform.errors import InvalidStrategyError, SolverError, UnknownMethodError, UnsupportedProblemError, shown
+from ...seqform.errors import InvalidOptionError, InvalidStrategyError, SolverError, UnsupportedProblemError, shown
 from ...seqform.limits import counted_now
 from ...seqform.strategy import Profile, Strategy
 from ..methods import DepthLimitedLP, RegretMethod, check_served, find_method
@@ -95,7 +95,7 @@ class Agent:
     ------
     UnsupportedProblemError
         If the problem is not computed in steps, or the method does not solve it.
-    UnknownMethodError
+    InvalidOptionError
         If the method is unknown, or a limit is invalid.
 
     Notes
@@ -142,9 +142,9 @@ class Agent:
             check_double(found, problem)
         if tolerance is None:
             tolerance = TOLERANCE * payoff_range(problem.game.sequence_form)
-        self.seconds = check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
-        self.tolerance = check_number(tolerance, "tolerance", UnknownMethodError, "[0, inf]")
-        most = check_number(max_iterations, "max_iterations", UnknownMethodError, "[0, inf]")
+        self.seconds = check_number(seconds, "seconds", InvalidOptionError, "[0, inf]")
+        self.tolerance = check_number(tolerance, "tolerance", InvalidOptionError, "[0, inf]")
+        most = check_number(max_iterations, "max_iterations", InvalidOptionError, "[0, inf]")
         self.max_iterations = int(min(most, 2**31 - 1))
         self._options = Options(self.tolerance, self.tolerance, self.max_iterations, self.seconds)
         self.problem, self.method = problem, found

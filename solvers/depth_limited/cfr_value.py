@@ -8,7 +8,7 @@ import numpy as np
 from ...models.depth_limited import LeafStates
 from ...seqform.arrays import Floats
 from ...seqform.checks import check_number, check_whole
-from ...seqform.errors import UnknownMethodError, shown
+from ...seqform.errors import InvalidOptionError, UnknownMethodError, shown
 from ..iteration import NEVER
 from ..methods import CFR, DCFR, CFRPlus, PCFRPlus, RegretMethod, find_method
 from ..regret.arrays import DONE, PartArrays
@@ -77,8 +77,8 @@ class CFRValue:
     def __init__(
         self, iterations: int = 500, method: str | RegretMethod = "cfr+", warm: bool = True, tolerance: float = 0.0
     ) -> None:
-        self.iterations = check_whole(iterations, "CFRValue: iterations", UnknownMethodError, "[1, inf)")
-        self.tolerance = check_number(tolerance, "CFRValue: tolerance", UnknownMethodError, "[0, inf]")
+        self.iterations = check_whole(iterations, "CFRValue: iterations", InvalidOptionError, "[1, inf)")
+        self.tolerance = check_number(tolerance, "CFRValue: tolerance", InvalidOptionError, "[0, inf]")
         self.warm = bool(warm)
         found = find_method(method) if isinstance(method, str) else method
         if type(found) not in (CFR, CFRPlus, DCFR, PCFRPlus):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...models.depth_limited.cut_off import PLAYOUTS, PublicPath, Worth
 from ...seqform.checks import check_whole
-from ...seqform.errors import UnknownMethodError, UnsupportedProblemError
+from ...seqform.errors import InvalidOptionError, UnsupportedProblemError
 from ...seqform.rules import CHANCE, TERMINAL, Rules, outcomes_of
 from ..sampling.streamed_play import Answer
 
@@ -72,7 +72,7 @@ class Playouts:
     games: int = PLAYOUTS
 
     def __post_init__(self) -> None:
-        check_whole(self.games, "playouts", UnknownMethodError, "[0, inf)")
+        check_whole(self.games, "playouts", InvalidOptionError, "[0, inf)")
 
     def worth(self, rules: Rules, path: PublicPath) -> Worth:
         """Return the function from a state to the mean payoffs of its games."""

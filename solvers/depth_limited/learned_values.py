@@ -18,6 +18,7 @@ from ...seqform.checks import check_whole
 from ...seqform.errors import (
     GameFileError,
     InvalidGameError,
+    InvalidOptionError,
     SolverError,
     UnknownMethodError,
     needing,
@@ -124,7 +125,7 @@ class LearnedValue(ABC):
             If scikit-learn is not installed.
         """
         for name, number, least in (("examples", examples, 5), ("iterations", iterations, 1)):
-            check_whole(number, name, UnknownMethodError, f"[{least}, inf)")
+            check_whole(number, name, InvalidOptionError, f"[{least}, inf)")
         for option in options:
             if option not in cls.defaults:
                 raise UnknownMethodError(f"{cls.__name__} has no option {shown(option)}")

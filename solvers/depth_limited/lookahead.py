@@ -16,6 +16,7 @@ from ...seqform.checks import check_number, check_player, check_whole
 from ...seqform.errors import (
     GameTooLargeError,
     InvalidGameError,
+    InvalidOptionError,
     InvalidStrategyError,
     SolverError,
     UnknownMethodError,
@@ -167,13 +168,13 @@ class LookaheadPlayer:
                 f"method {shown(method, 60)} cannot solve decisions: expected lp, cfr+, pcfr+ or dcfr"
             )
         self.method = found
-        self.seconds = check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
+        self.seconds = check_number(seconds, "seconds", InvalidOptionError, "[0, inf]")
         self.tolerance = None
         if tolerance is not None:
-            self.tolerance = check_number(tolerance, "tolerance", UnknownMethodError, "[0, inf]")
-        most = check_number(max_iterations, "max_iterations", UnknownMethodError, "[0, inf]")
+            self.tolerance = check_number(tolerance, "tolerance", InvalidOptionError, "[0, inf]")
+        most = check_number(max_iterations, "max_iterations", InvalidOptionError, "[0, inf]")
         self.max_iterations = int(min(most, 2**31 - 1))
-        self.threshold = check_number(threshold, "threshold", UnknownMethodError, "[0, 1)")
+        self.threshold = check_number(threshold, "threshold", InvalidOptionError, "[0, 1)")
         self.decisions: list[LookaheadDecision] = []
         self._decided: dict[PublicPath, dict[Hashable, tuple[tuple[Hashable, ...], array[float]]]] = {}
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...models.problems import Feature
-from ...seqform.errors import UnknownMethodError, shown
+from ...seqform.errors import InvalidOptionError, shown
 from ..methods.declarations import Averaging, Base, Iterate, Updates
 from ..methods.successors import BasedMethod
 from .value_functions import CallableValue, RememberingValue, ValueFunction
@@ -68,7 +68,7 @@ class DepthLimitedCFR(BasedMethod):
         object.__setattr__(self, "value", as_value_function(self.value))
         super().__post_init__()
         if self.iterate == "last":
-            raise UnknownMethodError(f"{self.name}: iterate = {self.iterate}; expected average or best")
+            raise InvalidOptionError(f"{self.name}: iterate = {self.iterate}; expected average or best")
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -86,7 +86,7 @@ def as_value_function(value: Any) -> ValueFunction:
 
     Raises
     ------
-    UnknownMethodError
+    InvalidOptionError
         If it is none of these.
     """
     from .cfr_value import CFRValue
@@ -97,6 +97,6 @@ def as_value_function(value: Any) -> ValueFunction:
         return value
     if callable(value):
         return CallableValue(value, str(getattr(value, "__name__", "callable")))
-    raise UnknownMethodError(
+    raise InvalidOptionError(
         f"value is {shown(value)}, expected a value function, or a callable with the same signature"
     )

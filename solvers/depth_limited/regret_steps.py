@@ -13,7 +13,7 @@ from ...models.problems import CDBR
 from ...models.problems.stepped import SteppedResponse
 from ...models.saddle import PlayerView
 from ...seqform.arrays import Floats
-from ...seqform.errors import UnknownMethodError
+from ...seqform.errors import InvalidOptionError
 from ...seqform.limits import compiling
 from ...seqform.strategy import Strategy
 from ..checkpoint import Saved, fill
@@ -373,11 +373,11 @@ def check_double(method: RegretMethod, problem: SteppedResponse) -> None:
 
     Raises
     ------
-    UnknownMethodError
+    InvalidOptionError
     """
     if method.precision in ("single", "half"):
         found = f"{method.name} got precision={method.precision!r}"
-        raise UnknownMethodError(f"{found} for {problem.name}, expected double")
+        raise InvalidOptionError(f"{found} for {problem.name}, expected double")
 
 
 def run(method: RegretMethod, problem: SteppedResponse, options: Options) -> Outcome:

@@ -11,7 +11,7 @@ from ...models.problems import Nash
 from ...models.problems.stepped import SteppedResponse
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
-from ...seqform.errors import UnknownMethodError
+from ...seqform.errors import InvalidOptionError
 from ...seqform.limits import counted_now, seconds_left
 from ..methods import Method
 from ..outcome import Options, Outcome, Progress, Status, reported
@@ -74,11 +74,11 @@ def resolve(method: Method, problem: SteppedResponse, options: Options, solver: 
 
     Raises
     ------
-    UnknownMethodError
+    InvalidOptionError
         If a start is given.
     """
     if options.start is not None:
-        raise UnknownMethodError(
+        raise InvalidOptionError(
             f"{method.name} does not accept a start for {problem.name}: "
             "each step starts from the decisions of the earlier steps"
         )

@@ -8,7 +8,7 @@ from ...models.depth_limited import DepthLimit, ResolvingRun, StepAnswer, StepPr
 from ...models.problems.stepped import SteppedResponse
 from ...models.saddle import PlayerView
 from ...seqform.arrays import Floats
-from ...seqform.errors import UnknownMethodError
+from ...seqform.errors import InvalidOptionError
 from ..iteration import NEVER
 from ..methods import RegretMethod
 from ..methods.rules import CFR_PLUS
@@ -145,7 +145,7 @@ class TrunkLoop(UpdatingStepper):
         self.worth = -np.inf
         self._takes_best = solver.method.iterate == "best"
         if self._takes_best and program.replying[limit.reply].any():
-            raise UnknownMethodError(
+            raise InvalidOptionError(
                 f"{solver.method.name}: iterate is best, expected average: best requires that the opponent is held to "
                 "the model above the depth limit, as in cdbr or with p = 1"
             )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from ...models.problems import SaddleProblem
 from ...models.programs.linear_program import LinearProgram
 from ...models.saddle import Answer, Saddle
-from ...seqform.errors import TimeLimitError, UnknownMethodError, shown
+from ...seqform.errors import InvalidOptionError, TimeLimitError, shown
 from ...seqform.limits import counted_now
 from ..certification import LIMITS
 from ..outcome import Options, Outcome, Status
@@ -92,14 +92,14 @@ def _started(method: "HiGHS", problem: SaddleProblem, options: Options) -> Attem
     ------
     InvalidStrategyError
         If it is not a profile of the game.
-    UnknownMethodError
+    InvalidOptionError
         If the problem's program is not only between plans of both players.
     """
     start: Any = options.start
     profile = starting_profile(start, problem.game)
     saddle = problem.canonical
     if not saddle.weight or saddle.floor is not None or saddle.view.replies is not None:
-        raise UnknownMethodError(
+        raise InvalidOptionError(
             f"{method.name} accepts a start only for (constrained) equilibria, but the problem is {problem.name}: "
             "omit the start"
         )
@@ -118,16 +118,16 @@ def start_basis(method: "HiGHS", start: Any, algorithm: str, shape: tuple[int, i
     """Return the final basis of a solution."""
     basis = getattr(start, "state", None)
     if algorithm != "simplex":
-        raise UnknownMethodError(
+        raise InvalidOptionError(
             f"{method.name} does not accept a start here, because {algorithm} cannot start from a basis: use simplex"
         )
     if not isinstance(basis, Basis):
-        raise UnknownMethodError(
+        raise InvalidOptionError(
             f"{method.name} starts from a solution by highs-simplex or highs-ipm-crossover, but the start is "
             f"{shown(start)}"
         )
     if basis.shape != shape:
-        raise UnknownMethodError(
+        raise InvalidOptionError(
             f"the start's linear program has {basis.shape[0]} rows and {basis.shape[1]} columns, expected {shape[0]} "
             f"and {shape[1]}: start from the same problem with other coefficients"
         )

@@ -16,7 +16,7 @@ from ...models.programs.linear_program import LinearProgram
 from ...models.programs.rational_program import RationalProgram
 from ...models.saddle import Answer, rational_program, read_solution
 from ...seqform.arrays import Floats
-from ...seqform.errors import TimeLimitError, UnknownMethodError, UnsupportedProblemError
+from ...seqform.errors import InvalidOptionError, TimeLimitError, UnsupportedProblemError
 from ...seqform.limits import counted_now, seconds_left
 from ..answer_parts import ExactAnswer
 from ..outcome import Options, Outcome, Status
@@ -56,7 +56,7 @@ _STOPPED = {
 def run(method: "Rational", problem: SaddleProblem, options: Options) -> Outcome:
     """Solve a problem's rational program; see :class:`~treeplex.solvers.Rational`."""
     if options.start is not None:
-        raise UnknownMethodError(f"{method.name} does not accept a start: use an iterative method")
+        raise InvalidOptionError(f"{method.name} does not accept a start: use an iterative method")
     built = counted_now()
     treeplexes = problem.game.sequence_form.treeplexes
     size = sum(treeplex.num_sequences + treeplex.num_infosets for treeplex in treeplexes) // 2

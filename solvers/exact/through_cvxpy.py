@@ -9,7 +9,7 @@ import numpy as np
 
 from ...models.problems import Certificate, SaddleProblem
 from ...models.saddle import Answer, ConicProgram
-from ...seqform.errors import SolverError, TimeLimitError, UnknownMethodError, one_line
+from ...seqform.errors import InvalidOptionError, SolverError, TimeLimitError, one_line
 from ...seqform.limits import counted_now, seconds_left
 from ...seqform.strategy import Profile
 from ..certification import proven, proven_error
@@ -51,10 +51,10 @@ def run(method: "CVXPY", problem: SaddleProblem, options: Options) -> Outcome:
     import cvxpy as cp
 
     if options.start is not None:
-        raise UnknownMethodError(f"{method.name} does not accept a start: use an iterative method")
+        raise InvalidOptionError(f"{method.name} does not accept a start: use an iterative method")
     solver = method.solver or ("HIGHS" if problem.is_linear else "CLARABEL")
     if solver not in cp.installed_solvers():
-        raise UnknownMethodError(
+        raise InvalidOptionError(
             f"cvxpy has no installed solver {solver!r}; the installed ones are {', '.join(cp.installed_solvers())}"
         )
     begun = counted_now()
@@ -154,11 +154,11 @@ def _limits(solver: str, options: Options, left: float) -> dict[str, float]:
     limits: dict[str, float] = {}
     if left < math.inf:
         if seconds is None:
-            raise UnknownMethodError(f"cvxpy with {solver} does not support time_limit here: use {', '.join(_LIMITS)}")
+            raise InvalidOptionError(f"cvxpy with {solver} does not support time_limit here: use {', '.join(_LIMITS)}")
         limits[seconds] = left
     if options.max_iterations < 2**31 - 1:
         if not iterations:
-            raise UnknownMethodError(
+            raise InvalidOptionError(
                 f"cvxpy with {solver} does not support max_iterations here: use one of {', '.join(_LIMITS)}"
             )
         limits.update(dict.fromkeys(iterations, options.max_iterations))

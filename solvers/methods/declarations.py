@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from ...seqform.errors import UnknownMethodError
+from ...seqform.errors import InvalidOptionError
 from ...seqform.parameters import About
 from .registry import Method
 
@@ -63,7 +63,7 @@ class PreferringMethod(Method):
         super().__post_init__()
         object.__setattr__(self, "prefer", tuple(preferences_of(self.prefer)))
         if self.vulnerability and not self.prefer:
-            raise UnknownMethodError(f"{self.name}: vulnerability = {self.vulnerability!r} without a preference")
+            raise InvalidOptionError(f"{self.name}: vulnerability = {self.vulnerability!r} without a preference")
 
     @property
     def bias(self) -> "LocalBias":

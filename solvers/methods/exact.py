@@ -218,8 +218,7 @@ class BranchAndBound(Method):
 
     Examples
     --------
-    >>> from treeplex import Nash, load_game, solve
-    >>> from treeplex.models.problems import Stackelberg
+    >>> from treeplex import Nash, Stackelberg, load_game, solve
     >>> game = load_game("kuhn")  # opposed: a commitment is worth the value of the game
     >>> round(solve(Stackelberg(game, leader=0), "branch-and-bound").objective, 9)
     -0.055555556

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 from ...models.problems import Feature, Problem
 from ...seqform.checks import Explained, check_attribute
-from ...seqform.errors import UnknownMethodError, UnsupportedProblemError
+from ...seqform.errors import InvalidOptionError, UnknownMethodError, UnsupportedProblemError
 from ...seqform.game import Game
 from ...seqform.grammar import Grammar
 from ...seqform.parameters import Parameter, check_parameters, parameters_of
@@ -66,7 +66,7 @@ class Method(Explained):
         return False
 
     def __post_init__(self) -> None:
-        check_parameters(self, UnknownMethodError)
+        check_parameters(self, InvalidOptionError)
 
 
 def check_method(kind: type[Any]) -> None:
@@ -143,7 +143,7 @@ _OWN = {
 }
 #: The makers of all methods, by name.
 METHODS: Registry[Maker] = Registry(
-    Grammar("method", UnknownMethodError, UnknownMethodError), "treeplex.methods", _accept, _OWN, __package__
+    Grammar("method", UnknownMethodError, InvalidOptionError), "treeplex.methods", _accept, _OWN, __package__
 )
 
 

@@ -263,8 +263,7 @@ class ExternalSamplingCCFR(CCFRSampling):
 
     Examples
     --------
-    >>> from treeplex import ConstrainedNash, load_game, solve
-    >>> from treeplex.models.constraints import parse_constraint
+    >>> from treeplex import ConstrainedNash, load_game, parse_constraint, solve
     >>> from treeplex.solvers import ExternalSamplingCCFR
     >>> game = load_game("kuhn")
     >>> problem = ConstrainedNash(game, parse_constraint("0/J_:b >= 1/2 as bluff", game))
@@ -293,8 +292,7 @@ class OutcomeSamplingCCFR(CCFRSampling, OutcomeSamplingMCCFR):
 
     Examples
     --------
-    >>> from treeplex import ConstrainedNash, load_game, solve
-    >>> from treeplex.models.constraints import parse_constraint
+    >>> from treeplex import ConstrainedNash, load_game, parse_constraint, solve
     >>> from treeplex.solvers import OutcomeSamplingCCFR
     >>> game = load_game("kuhn")
     >>> problem = ConstrainedNash(game, parse_constraint("0/J_:b >= 1/2 as bluff", game))

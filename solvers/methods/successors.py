@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 from ...models.problems import Feature
-from ...seqform.errors import UnknownMethodError
+from ...seqform.errors import InvalidOptionError
 from ...seqform.parameters import About, check_parameters
 from . import rules
 from .declarations import (
@@ -35,7 +35,7 @@ class BasedMethod(RegretMethod):
     base: str
 
     def __post_init__(self) -> None:
-        check_parameters(self, UnknownMethodError)
+        check_parameters(self, InvalidOptionError)
         if self.averaging is None:
             object.__setattr__(self, "averaging", BASES[self.base].averaging)
         super().__post_init__()

@@ -81,7 +81,7 @@ def opponent_strategy(spec: str, game: Game, player: int) -> Strategy:
     Examples
     --------
     >>> from treeplex import load_game
-    >>> from treeplex.solvers.opponents.strategies import opponent_strategy
+    >>> from treeplex.solvers import opponent_strategy
     >>> game = load_game("kuhn")
     >>> opponent_strategy("random:seed=1", game, player=1)
     Strategy(game='kuhn', player=1, num_infosets=6)

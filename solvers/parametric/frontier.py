@@ -12,7 +12,7 @@ from ...models.saddle import read_solution
 from ...seqform.arrays import Floats
 from ...seqform.checks import check_number, check_whole, explained
 from ...seqform.display import Displayed, Drawn
-from ...seqform.errors import SolverError, UnknownMethodError
+from ...seqform.errors import InvalidOptionError, SolverError
 from ...seqform.game import Game
 from ...seqform.interchange.page import Content, emphasis, prose, sheet_blocks
 from ...seqform.interchange.page import figure as drawn
@@ -155,7 +155,7 @@ def restricted_nash_frontier(
     ------
     SolverError
         If HiGHS finds no optimum of one of the programs.
-    UnknownMethodError
+    InvalidOptionError
         If the accuracy is negative or not a number, or `points` is not a whole number of at least 2.
 
     Notes
@@ -186,9 +186,9 @@ def restricted_nash_frontier(
     >>> frontier.gains.round(6), frontier.exploitabilities.round(6) + 0.0
     (array([0.222222, 0.444444, 0.555556]), array([0.      , 0.055556, 0.277778]))
     """
-    accuracy = check_number(accuracy, "accuracy", UnknownMethodError, "[0, inf]")
+    accuracy = check_number(accuracy, "accuracy", InvalidOptionError, "[0, inf]")
     problem = RestrictedNash(game, opponent, p=0.5, game_value=game_value)
-    count = 20 if points is None else check_whole(points, "points", UnknownMethodError, "[2, inf)")
+    count = 20 if points is None else check_whole(points, "points", InvalidOptionError, "[2, inf)")
     if method is not None:
         return _learned(problem, count, method, tol)
     if points is not None or problem.constraints:

@@ -14,13 +14,7 @@ from ...models.saddle import Saddle, linear_program, read_solution
 from ...seqform.arrays import Floats
 from ...seqform.checks import check_number, explained
 from ...seqform.display import Displayed, Drawn
-from ...seqform.errors import (
-    InvalidConstraintError,
-    SolverError,
-    UnknownMethodError,
-    UnsupportedProblemError,
-    shown,
-)
+from ...seqform.errors import InvalidConstraintError, InvalidOptionError, SolverError, UnsupportedProblemError, shown
 from ...seqform.interchange.encoding import json_ready
 from ...seqform.interchange.page import Content, emphasis, prose, sheet_blocks
 from ...seqform.interchange.page import figure as drawn
@@ -255,7 +249,7 @@ def parametric_value(problem: Any, name: str, lower: float, upper: float, *, acc
         If the problem has no bounds to move, or no linear program, or does not depend on the bound linearly.
     SolverError
         If HiGHS finds no optimum of one of the programs.
-    UnknownMethodError
+    InvalidOptionError
         If the accuracy is negative or not a number.
 
     Notes
@@ -291,7 +285,7 @@ def parametric_value(problem: Any, name: str, lower: float, upper: float, *, acc
     )
     if not lower < upper:
         raise InvalidConstraintError(f"the bounds are {lower!r} to {upper!r}, expected the lower one first")
-    accuracy = check_number(accuracy, "accuracy", UnknownMethodError, "[0, inf]")
+    accuracy = check_number(accuracy, "accuracy", InvalidOptionError, "[0, inf]")
     if problem.needs_game_value and problem.game_value is None:
         problem = with_game_value(problem)
     return _Bounds(problem, name, lower, upper).function(accuracy)

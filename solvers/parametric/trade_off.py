@@ -13,7 +13,7 @@ from ...models.problems import ConstrainedNash, EpsilonSafeStyle
 from ...seqform.arrays import Floats
 from ...seqform.checks import check_number, explained
 from ...seqform.display import Displayed, Drawn
-from ...seqform.errors import InvalidConstraintError, UnknownMethodError, shown
+from ...seqform.errors import InvalidConstraintError, InvalidOptionError, shown
 from ...seqform.functional import Functional
 from ...seqform.game import Game
 from ...seqform.interchange.page import Content, emphasis, prose, sheet_blocks
@@ -120,10 +120,10 @@ class TradeOff(Drawn, Displayed):
 
         Raises
         ------
-        UnknownMethodError
+        InvalidOptionError
             If the loss is negative or not a number.
         """
-        allowed = check_number(max_loss, "max_loss", UnknownMethodError, "[0, inf]")
+        allowed = check_number(max_loss, "max_loss", InvalidOptionError, "[0, inf]")
         first, last = self.free
         left = self.knots <= first
         right = self.knots >= last

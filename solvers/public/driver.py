@@ -210,8 +210,8 @@ class PublicStepper(Stepper):
         return Status.INFEASIBLE if beyond and found.violation > self._options.violation else None
 
     def behaviour(self, node: int) -> Floats:
-        """Return the average behaviour at a public state, shape (actions, states)."""
-        return self.kernel.behaviour(self.state, node)
+        """Return the average behaviour at a public state, shape (actions, states), before it is normalised."""
+        return self.kernel.layout.sums(self.state.sums, node)
 
     def values(self, player: int) -> dict[int, Floats]:
         """Return a player's counterfactual values under the averages, by node of the root's board."""

@@ -109,7 +109,10 @@ class PublicLayout:
         self.nodes: list[Indices] = []
         self.shapes: list[_Shape] = []
         self.shape_of: list[int] = []
-        self._places = np.zeros(count, dtype=np.int64)  # the place of each node on its board
+        #: The place of each node on its board; −1 on images until one is read.
+        self._places = np.full(count, -1)
+        #: The last board that was read, and for each player where its numbers are.
+        self._near: tuple[int, list[tuple[int, Indices]]] = -1, []
         self._tables: list[Any] = []  # small numbers
         self._above: list[Any] = []
         self._matrices: list[list[Floats]] = []
@@ -565,28 +568,45 @@ class PublicLayout:
 
         The position is −1 for states that do not occur there. Boards that are walked once share their numbers.
         """
-        form, player = self.form, int(self.form.players[node])
-        walked, states = self._source(int(form.boards[node]), player)
-        board, place = int(self.numbers[walked]), int(self._places[node])
-        if walked != form.boards[node]:
-            place = int(np.flatnonzero(self._walked(int(form.boards[node]))[0] == node)[0])
-        shape, order = self.shapes[self.shape_of[board]], self.orders[board][player]
-        wide = int(rounded_up(self.counts[board, player]))
-        here = np.full(len(states), -1)
-        here[states[order]] = np.arange(len(order))
-        firsts = int(self.bases[board, player]) + (int(shape.rows[place]) + np.arange(int(shape.arities[place]))) * wide
-        return np.where(here >= 0, firsts[:, None] + here, -1)
+        first, arity, wide, states = self._block(node)
+        found = np.full((arity, len(self.form.states[self.form.players[node]])), -1)
+        found[:, states] = first + wide * np.arange(arity)[:, None] + np.arange(len(states))
+        return found
+
+    def _block(self, node: int) -> tuple[int, int, int, Indices]:
+        """Return the first place of a public state's numbers, its number of actions, their distance, and its states."""
+        player, own = int(self.form.players[node]), int(self.form.boards[node])
+        last, sources = self._near
+        if last != own:
+            found = [self._source(own, each) for each in (0, 1)]
+            boards = [int(self.numbers[walked]) for walked, _ in found]
+            sources = [(board, found[each][1][self.orders[board][each]]) for each, board in enumerate(boards)]
+            self._near = own, sources
+        if self._places[node] < 0:
+            nodes, _ = self._walked(own)
+            self._places[nodes] = np.arange(len(nodes))
+        (board, states), place = sources[player], int(self._places[node])
+        shape, wide = self.shapes[self.shape_of[board]], int(self.widths[board, player])
+        return int(self.bases[board, player]) + int(shape.rows[place]) * wide, int(shape.arities[place]), wide, states
 
     def behaviour(self, sums: Sequence[Any], node: int) -> Floats:
         """Return a player's behaviour at a node from sums of reaches, shape (actions, states).
 
         The behaviour is 0 for states that do not occur there.
         """
-        places = self.places(node)
-        here = np.where(places >= 0, sums[int(self.form.players[node])][places], 0.0).astype(np.float64)
-        totals = here.sum(axis=0)
-        shares = np.where(totals > 0.0, here / np.where(totals > 0.0, totals, 1.0), 1.0 / len(here))
-        return np.where(places >= 0, shares, 0.0)
+        found = self.sums(sums, node)
+        totals, (_, arity, _, states) = found.sum(axis=0), self._block(node)
+        found[:, states[totals[states] == 0.0]] = 1.0 / arity
+        np.divide(found, totals, out=found, where=totals > 0.0)
+        return found
+
+    def sums(self, sums: Sequence[Any], node: int) -> Floats:
+        """Return the sums of reaches at a node, shape (actions, states), in whose proportions a player plays there."""
+        first, arity, wide, states = self._block(node)
+        player = int(self.form.players[node])
+        found = np.zeros((arity, len(self.form.states[player])))
+        found[:, states] = sums[player][first : first + arity * wide].reshape(arity, wide)[:, : len(states)]
+        return found
 
     def values(self, top: Any, player: int) -> dict[int, Floats]:
         """Return a player's values at the nodes of the root's board after a walk, by the form's nodes."""

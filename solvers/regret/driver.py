@@ -11,7 +11,7 @@ import numpy as np
 from ...models.problems import Certificate, Problem
 from ...models.saddle import SAFETY
 from ...seqform.arrays import Floats
-from ...seqform.errors import UnknownMethodError, UnsupportedProblemError
+from ...seqform.errors import InvalidOptionError, UnsupportedProblemError
 from ...seqform.joint_form import JointPayoff
 from ...seqform.limits import counted_now
 from ...seqform.strategy import Profile
@@ -271,7 +271,7 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
 
     Raises
     ------
-    UnknownMethodError, UnsupportedProblemError
+    InvalidOptionError, UnsupportedProblemError
         If the precision or the constraints require the loop on public forms, which does not accept the problem.
     """
     loop = next(loop for loop in LOOPS if loop.takes(method, problem, options))
@@ -335,7 +335,7 @@ def stepper(method: RegretMethod, problem: Problem, options: Options) -> RegretS
 def check_precision(method: RegretMethod, problem: Problem) -> None:
     """Raise an error for 16 bits, which only the loop on public forms supports."""
     if method.precision == "half":
-        raise UnknownMethodError(
+        raise InvalidOptionError(
             f"{method.name} got precision='half' for {problem.name}, expected single or double: 16 bits need "
             "an equilibrium of a game in public form, averages and alternating updates"
         )

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...seqform.arrays import Floats
 from ...seqform.checks import check_number, check_whole
-from ...seqform.errors import UnknownMethodError
+from ...seqform.errors import InvalidOptionError, UnknownMethodError
 from ...seqform.game import Game
 from ...seqform.polytope import best_response_value
 from ..empirical_run import EmpiricalRun
@@ -53,7 +53,7 @@ class FictitiousPlay:
             For each t, the largest absolute entry of Σ α_{i+1} M_{i+1} over i from t to any k of the run with Σ α ≤
             T.
         """
-        check_number(span, "span", UnknownMethodError, "(0, inf)")
+        check_number(span, "span", InvalidOptionError, "(0, inf)")
         carried = np.cumsum(np.vstack([0.0 * self.perturbations[:1], self.steps[:, None] * self.perturbations]), axis=0)
         clock = np.append(0.0, np.cumsum(self.steps))
         ends = np.searchsorted(clock, clock[:-1] + span * (1 + 1e-12), side="right")
@@ -123,7 +123,7 @@ def fictitious_play(
     >>> bool(found.drift(1.0).max() < 1e-9)
     True
     """
-    check_whole(iterations, "iterations", UnknownMethodError, "[1, inf)")
+    check_whole(iterations, "iterations", InvalidOptionError, "[1, inf)")
     run = EmpiricalRun(game, method, seed=seed)
     if getattr(method, "iterate", "average") != "average":
         raise UnknownMethodError("the method returns its last iterate, expected a method that averages iterates")

@@ -13,7 +13,7 @@ import numpy as np
 from ...models.play import MeanResult
 from ...models.play.simulation import mean_interval
 from ...seqform.checks import check_number, check_player, check_whole
-from ...seqform.errors import CheckpointError, InvalidGameError, InvalidStrategyError, UnknownMethodError, shown
+from ...seqform.errors import CheckpointError, InvalidGameError, InvalidOptionError, InvalidStrategyError, shown
 from ...seqform.game import Game
 from ...seqform.parameters import About, check_parameters
 from ...seqform.rules import Rules
@@ -70,9 +70,9 @@ class SearchSettings:
     buckets: Annotated[int, About("number of weights of a learned function", minimum=2, maximum=2**28)] = 2**20
 
     def __post_init__(self) -> None:
-        check_parameters(self, UnknownMethodError)
+        check_parameters(self, InvalidOptionError)
         if self.buckets & (self.buckets - 1):
-            raise UnknownMethodError(f"buckets = {self.buckets}; expected a power of two")
+            raise InvalidOptionError(f"buckets = {self.buckets}; expected a power of two")
 
 
 class ApproximateBestResponse:
@@ -192,7 +192,7 @@ class ApproximateBestResponse:
 
         Raises
         ------
-        UnknownMethodError
+        InvalidOptionError
             If no limit is given, or a limit is not a number.
         CheckpointError
             If the checkpoint is damaged, belongs to another run, cannot be resumed, or cannot be written.
@@ -200,7 +200,7 @@ class ApproximateBestResponse:
             If the visited part of the game exceeds the budget.
         """
         if games is None and seconds is None:
-            raise UnknownMethodError("the run has no limit, expected games or seconds")
+            raise InvalidOptionError("the run has no limit, expected games or seconds")
         options = limits_of("games", games, seconds, progress, partial(self._report, None))
         self._decided.clear()
         run = iterate_kept(_Learning(self), options, checkpoint, self._asked)

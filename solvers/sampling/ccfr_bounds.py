@@ -181,8 +181,7 @@ def sampled_ccfr_bounds(solution: Solution, failure: float = 0.05, beta: float |
 
     Examples
     --------
-    >>> from treeplex import ConstrainedNash, load_game, solve
-    >>> from treeplex.models.constraints import parse_constraint
+    >>> from treeplex import ConstrainedNash, load_game, parse_constraint, solve
     >>> from treeplex.solvers import ExternalSamplingCCFR
     >>> from treeplex.solvers.sampling.ccfr_bounds import sampled_ccfr_bounds
     >>> game = load_game("kuhn")

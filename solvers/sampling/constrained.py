@@ -56,8 +56,7 @@ class PlayerCosts:
 
     Examples
     --------
-    >>> from treeplex import load_game
-    >>> from treeplex.models.constraints import parse_constraint
+    >>> from treeplex import load_game, parse_constraint
     >>> game = load_game("kuhn")
     >>> (often,) = parse_constraint("bet@first >= 0.3", game)
     >>> costs = PlayerCosts(game.sequence_form.treeplexes[0], [often], "sampled")

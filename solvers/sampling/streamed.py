@@ -20,6 +20,7 @@ from ...seqform.errors import (
     CheckpointError,
     InvalidConstraintError,
     InvalidGameError,
+    InvalidOptionError,
     InvalidStrategyError,
     UnknownMethodError,
     one_line,
@@ -294,12 +295,12 @@ class StreamedMCCFR:
             If two histories of an infoset differ in their player's own past.
         """
         if iterations is None and touched is None and seconds is None:
-            raise UnknownMethodError("the run has no limit, expected iterations, touched or seconds")
+            raise InvalidOptionError("the run has no limit, expected iterations, touched or seconds")
         options = limits_of("iterations", iterations, seconds, progress, partial(self._report, None))
         self._walker.deadline = now() + options.time_limit
         self._before = self._resident() - self.memory  # other growth between runs does not count
         first = self.iterations
-        most = NEVER if touched is None else self.touched + check_whole(touched, "touched", UnknownMethodError)
+        most = NEVER if touched is None else self.touched + check_whole(touched, "touched", InvalidOptionError)
         work = _StreamingStepper(self, most)
         with settling() as answer:
             run = iterate_kept(work, replace(options, answered=answer.known), checkpoint, self._asked)
@@ -617,11 +618,11 @@ def limits_of(
     report : callable
         Returns the progress of the run after a number of seconds.
     """
-    limit = float("inf") if seconds is None else check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
+    limit = float("inf") if seconds is None else check_number(seconds, "seconds", InvalidOptionError, "[0, inf]")
     return Options(
         tol=0.0,
         violation=0.0,
-        max_iterations=NEVER if count is None else check_whole(count, noun, UnknownMethodError),
+        max_iterations=NEVER if count is None else check_whole(count, noun, InvalidOptionError),
         time_limit=limit,
         callback=None if progress is None else lambda told: bool(progress(report(told.seconds))),
     )
@@ -712,13 +713,13 @@ def _method_of(method: Any) -> MCCFR:
         names = ", ".join(sampling_methods())
         raise UnknownMethodError(f"the method is {shown(method)}, expected a sampling method, such as {names}")
     if chosen.averaging == "full":
-        raise UnknownMethodError(
+        raise InvalidOptionError(
             f"{chosen.name} got averaging='full', expected simple or sampled: full averages need the whole game"
         )
     if isinstance(chosen, ExternalSamplingMCCFR) and chosen.batch != 1:
-        raise UnknownMethodError(f"{chosen.name} got batch={chosen.batch}, expected 1: walks over rules run one by one")
+        raise InvalidOptionError(f"{chosen.name} got batch={chosen.batch}, expected 1: walks over rules run one by one")
     if isinstance(chosen, OutcomeSamplingMCCFR) and chosen.baselines == "history":
-        raise UnknownMethodError(
+        raise InvalidOptionError(
             f"{chosen.name} got baselines='history', expected infoset or none: baselines by history need the whole game"
         )
     return chosen
@@ -740,7 +741,7 @@ def _rows_of(
             raise InvalidConstraintError(f"{method.name} does not support constraints, expected es-ccfr or os-ccfr")
         return None
     if method.costs != "auto":
-        raise UnknownMethodError(
+        raise InvalidOptionError(
             f"{method.name} got costs={method.costs!r}, expected auto: over rules, realizations are exact and counted "
             "quantities are sampled"
         )

@@ -21,8 +21,8 @@ from ...seqform.checks import check_choice, check_number, check_player, check_wh
 from ...seqform.errors import (
     GameFileError,
     InvalidGameError,
+    InvalidOptionError,
     InvalidStrategyError,
-    UnknownMethodError,
     UnsupportedProblemError,
     shown,
 )
@@ -36,8 +36,9 @@ from ...seqform.interchange.files import (
     regular_size,
     writing_whole,
 )
-from ...seqform.labels import listed
+from ...seqform.labels import is_label, listed
 from ...seqform.limits import now
+from ...seqform.names import not_a_player, unknown_label
 from ...seqform.rules import Rules
 from ...seqform.strategy import PLAN_TOLERANCE, Profile, Strategy
 from .splitmix import SplitMix64, first_random_state
@@ -110,10 +111,13 @@ class StreamedStrategy(Mapping[Hashable, dict[Hashable, float]]):
     def __iter__(self) -> Iterator[Hashable]:
         return islice(self._numbers, self._count)
 
+    def __contains__(self, infoset: object) -> bool:
+        return is_label(infoset) and self._find(infoset) is not None
+
     def __getitem__(self, infoset: Hashable) -> dict[Hashable, float]:
         number = self._find(infoset)
         if number is None:
-            raise KeyError(infoset)
+            raise KeyError(str(unknown_label(self, self.player, infoset)))
         shares = self._shares[self._starts[number] : self._starts[number + 1]]
         return dict(zip(self._menus[number], shares, strict=True))
 
@@ -205,7 +209,10 @@ class StreamedProfile(Sequence[StreamedStrategy]):
     def __getitem__(self, player: slice) -> Sequence[StreamedStrategy]: ...
     def __getitem__(self, player: Any) -> Any:
         """Return a player's strategy."""
-        return self._strategies[player]
+        try:
+            return self._strategies[player]
+        except TypeError:
+            raise not_a_player(player, self) from None
 
     def __repr__(self) -> str:
         return f"StreamedProfile(num_infosets={[len(strategy) for strategy in self]})"
@@ -396,7 +403,7 @@ def streamed_gain(
         If it is not a profile of the game, or a number is out of range.
     InvalidGameError
         If there is no such player.
-    UnknownMethodError
+    InvalidOptionError
         If no limit is given, or the sampling is unknown.
 
     Warns
@@ -424,10 +431,10 @@ def streamed_gain(
     rules, _, _ = rules_of(game)
     games = _checked_games(rules, profile, games)
     player = check_player(player, len(profile), InvalidGameError)
-    check_choice(sampling, "sampling", UnknownMethodError, ("external", "outcome"))
+    check_choice(sampling, "sampling", InvalidOptionError, ("external", "outcome"))
     if iterations is None and seconds is None:
-        raise UnknownMethodError("learning a response needs a limit, expected iterations or seconds")
-    seed = check_whole(seed, "seed", UnknownMethodError)
+        raise InvalidOptionError("learning a response needs a limit, expected iterations or seconds")
+    seed = check_whole(seed, "seed", InvalidOptionError)
     response = _learned(rules, profile, player, iterations, seconds, sampling, seed)
     responding = StreamedProfile([response if each.player == player else each for each in profile])
     with_it = _played(rules, responding, games, seed + 1)[:, player]
@@ -452,9 +459,9 @@ def _learned(
     settings = Settings(sampling == "outcome", False, float("-inf"), 0.6, None)
     others = {each.player: each.probabilities for each in profile if each.player != player}
     walker = Walker(rules, tables, settings, SplitMix64(first_random_state(seed)), fixed=others)
-    most = math.inf if iterations is None else check_whole(iterations, "iterations", UnknownMethodError)
+    most = math.inf if iterations is None else check_whole(iterations, "iterations", InvalidOptionError)
     if seconds is not None:
-        walker.deadline = now() + check_number(seconds, "seconds", UnknownMethodError, "[0, inf]")
+        walker.deadline = now() + check_number(seconds, "seconds", InvalidOptionError, "[0, inf]")
     try:
         while walker.turns[player] < most and now() < walker.deadline:
             walker.apply(walker.turn(player, averages=False))
@@ -472,7 +479,7 @@ def _learned(
 
 def _played(rules: Rules, profile: StreamedProfile, games: int, seed: int) -> Floats:
     """Simulate games, independently of all walks; return their payoffs, shape (games, players)."""
-    numbers = SplitMix64(first_random_state(check_whole(seed, "seed", UnknownMethodError), 1))
+    numbers = SplitMix64(first_random_state(check_whole(seed, "seed", InvalidOptionError), 1))
     tables = [Infosets(player, len(profile)) for player in range(len(profile))]
     fixed = {each.player: each.probabilities for each in profile}
     walker = Walker(rules, tables, Settings(True, False, 0.0, 0.0, None), numbers, fixed=fixed)

@@ -27,7 +27,7 @@ from ...seqform.limits import seconds_left, settling, time_limited
 from ...seqform.sheet import setting, several, short
 from ...seqform.strategy import Profile, Strategy, checked_player
 from ..checkpoint import Checkpoint, asked_of, digest
-from ..dispatch import checked_limit
+from ..dispatch import check_options
 from ..methods import PrefCFR
 from ..outcome import Status
 from ..solution import Solution
@@ -341,7 +341,7 @@ def calibrate_style(
     if method is None:
         method = PrefCFR(base="dcfr", updates="alternating", precision="single" if is_long else "double")
     limits = _Limits.of(effort, is_long=is_long)
-    seconds = checked_limit(time_limit)
+    seconds = check_options(time_limit=time_limit)
     search = _Search(
         given=game,
         game=zero_sum_of("a style", game) if has_value else EpsilonNash(game).game,

@@ -60,8 +60,7 @@ def preferences_for(
 
     Examples
     --------
-    >>> from treeplex import Strategy, load_game
-    >>> from treeplex.models.constraints import parse_constraint
+    >>> from treeplex import Strategy, load_game, parse_constraint
     >>> from treeplex.solvers.style.preferences import preferences_for
     >>> game = load_game("leduc")
     >>> for player, text in ((0, "raise@first >= 0.6"), (1, "1/raise@first <= 0.3")):

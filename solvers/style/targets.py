@@ -144,7 +144,7 @@ def reach_style(
         Two players, constant-sum.
     targets : str, LinearConstraint, or several of them
         Bounds on one player's actions, such as ``"raise@first >= 0.6"``. Strings are parsed by
-        :func:`~treeplex.models.constraints.parse_constraint`, or have the form ``"[SEAT/]cvar@LEVEL >= NUMBER"``
+        :func:`~treeplex.parse_constraint`, or have the form ``"[SEAT/]cvar@LEVEL >= NUMBER"``
         (or ``<=``): the mean payoff in the worst fraction LEVEL of all games.
     max_loss : float, Fraction or str
         The allowed expected loss of the strategy to any opponent, relative to the value of the game, in payoff units.

@@ -309,7 +309,10 @@ MISTAKES = {
         ("solve", "transit:width=2", "--problem", "constrained", "--constrain", "risc<=0.1"),
         "no functional 'risc' (did you mean risk?)",
     ),
-    "a wrong comparison": ((*CONSTRAINED, "--constrain", "0/K_:b=<1"), "received '=', expected +, <=, >= or =="),
+    "a wrong comparison": (
+        (*CONSTRAINED, "--constrain", "0/K_:b=<1"),
+        "received '=' (did you mean <=?), expected +, <=, >= or ==",
+    ),
     "a constraint twice": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--constrain", "0/K_:b<=1"),
         "two constraints are named '0/K_:b<=1'",

@@ -154,7 +154,13 @@ def test_the_nuts_and_air_earn_what_is_worked_out_by_hand(capsys):
 def test_people_see_ev_equity_exploitability_and_frequencies(capsys):
     assert main(["solve", "toy.toml", "--tol", "0.1%", "--hands", "8h7h"]) == 0
     out = capsys.readouterr().out
-    for text in ("exploitability", "% of the pot; at most the tolerance of 0.1%", "equity", "oop at first", "8h7h oop"):
+    for text in (
+        "exploitability",
+        "% of the pot; at most the tolerance of 0.1%",
+        "equity",
+        "oop acts first",
+        "8h7h oop",
+    ):
         assert text in out
 
 
@@ -231,7 +237,7 @@ def test_what_a_rake_does_not_go_with_is_refused(raked, capsys):
 def test_a_node_is_shown_by_its_line(capsys):
     assert main(["solve", "toy.toml", "--method", "highs", "--at", "all-in"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    start = lines.index("ip after all-in, board Qc Jc 9c 3d 2d, pot 200")
+    start = lines.index("ip to act after all-in, board Qc Jc 9c 3d 2d, pot 200")
     assert lines[start + 1] == "fold 0.5000, call 0.5000"
     assert lines[start + 4].split()[:6] == ["hand", "class", "reach", "weight", "ev", "equity"]
     numbers = ["1.0000", "1.0000", "0.0000", "0.3333", "0.5000", "0.5000", "0.0000", "0.0000"]
@@ -256,7 +262,7 @@ def test_a_solved_spot_is_kept_shown_and_started_from(tmp_path, capsys):
     assert list(again["by_hand"]) == ["QhQd"]
     assert main(["show", "a.npz", "--at", "all-in", "--html", "b.html", "--chart", "b.svg"]) == 0
     assert "computed again" in (printed := capsys.readouterr().out)
-    assert "ip after all-in" in printed
+    assert "ip to act after all-in" in printed
     assert (tmp_path / "b.html").exists()
     assert (tmp_path / "b.svg").exists()
     started = json_of(capsys, "solve", "toy.toml", "--tol", "0.02%", "--start", "a.npz")
@@ -278,7 +284,9 @@ def test_a_line_is_shown_by_the_next_card(tmp_path, capsys):
     arguments = ["solve", "turn.toml", "--tol", "2%", "--at", "check, check, deal *"]
     assert main(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
-    (start,) = [place for place, line in enumerate(lines) if line.startswith("oop after check, check by the next card")]
+    (start,) = [
+        place for place, line in enumerate(lines) if line.startswith("oop to act after check, check by the next card")
+    ]
     assert lines[start + 1].split()[:3] == ["card", "weight", "oop"]
     assert lines[start + 2].startswith("all   1.0000")
     record = json_of(capsys, *arguments)

@@ -159,9 +159,7 @@ def test_biased_continuations_are_five_times_as_likely_to_do_what_they_prefer():
         (group,) = (one for one in form.leaves if leaf in one.nodes)
         profile = worth(bias)
         profile.reach = lambda player, node: reach  # type: ignore[method-assign]
-        np.testing.assert_allclose(
-            group.gradient(0, reach[None])[0], profile.all_values(0, flop)[1][0], atol=1e-9, err_msg=name
-        )
+        np.testing.assert_allclose(group.gradient(0, reach[None])[0], profile.walk(flop)[0][0], atol=1e-9, err_msg=name)
     assert short.value(0) == pytest.approx(-short.value(1))
 
 

@@ -104,10 +104,8 @@ def test_every_pair_of_hands_is_paid_what_the_winner_keeps(rake):
     form = one.public_form
     held = [HANDS[hands] for hands in one.hands]
     for node in np.flatnonzero(form.players == TERMINAL).tolist():
-        inside = np.zeros(len(form.players), dtype=bool)
-        inside[node] = True
         pays = np.zeros((2, *map(len, held)))
-        for group in form.leaves_among(inside):
+        for _, group in form.leaves_among(np.array([node])):
             pays += group.paid[:, 0, None, None] * group.factored.matrix.toarray() * one.pairs
         for mine, theirs in product(*map(range, pays.shape[1:])):
             apart = not set(held[0][mine]) & set(held[1][theirs])

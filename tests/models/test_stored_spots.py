@@ -67,6 +67,14 @@ def test_runouts_of_a_file_are_those_of_the_whole_tree(tmp_path):
             assert mine == pytest.approx(theirs, abs=1e-9)
 
 
+def test_saving_reports_its_progress(tmp_path):
+    shares = []
+    drawn(SPOTS["turn"], 1).save(tmp_path / "turn.npz", progress=shares.append)
+    assert len(shares) > 50
+    assert shares == sorted(shares)
+    assert (shares[0] < 0.1, shares[-1]) == (True, 1.0)
+
+
 def test_values_of_a_file_are_not_taken_for_a_bound(tmp_path):
     """The profile has them computed again, whatever the file says."""
     path = tmp_path / "turn.npz"

@@ -17,8 +17,10 @@ from treeplex import (
     solve,
 )
 from treeplex.seqform import InvalidStrategyError, best_response_values, public_profile
+from treeplex.seqform.factored import FactoredPayoff
 from treeplex.seqform.functional import reach_matrix, reach_of_others
 from treeplex.seqform.public_form import PublicForm
+from treeplex.seqform.public_payoff import Leaves
 from treeplex.seqform.public_profile import PublicProfile
 from treeplex.solvers import PrefCFR
 
@@ -120,7 +122,7 @@ def test_values_kept_from_one_pass_are_those_of_each_node(form, monkeypatch):
     monkeypatch.setattr(public_profile, "_KEPT", 0)
     wanted = form.decisions.tolist()[::2]
     kept.keep(wanted)
-    monkeypatch.setattr(kept, "all_values", None)  # nothing is walked any more
+    monkeypatch.setattr(kept, "_walk", None)  # nothing is walked any more
     for player in (0, 1):
         for node in wanted:
             expected = pytest.approx(alone.counterfactual_values(player, node), abs=1e-12 * form.payoff_scale)
@@ -156,6 +158,17 @@ def test_what_is_no_behaviour_is_refused(array, message):
     form = PublicForm.from_rules(load_game("kuhn").rules)
     with pytest.raises(InvalidStrategyError, match=message):
         PublicProfile(form, lambda _: array).behaviour(0)
+
+
+def test_a_leaf_that_is_twice_in_a_group_pays_the_sum():
+    unit = FactoredPayoff(np.ones((1, 1)), np.ones((1, 1)))
+    leaves = [
+        Leaves(np.array([2, 1, 2]), np.array([1.0, 5.0, 2.0]), unit),
+        Leaves(np.array([2]), np.array([4.0]), unit),
+    ]
+    form = PublicForm([0, -2, -2], [-1, 0, 0], ["", "a", "b"], [["K"], ["Q"]], leaves)
+    assert PublicProfile.uniform(form).value(0) == (5.0 + 1.0 + 2.0 + 4.0) / 2
+    assert PublicProfile.uniform(form).best_response_values == (7.0, -6.0)
 
 
 def test_arrivals_need_to_know_what_is_dealt():

@@ -18,6 +18,7 @@ from treeplex import (
     CFRPlus,
     Game,
     HiGHS,
+    InvalidOptionError,
     InvalidStrategyError,
     Nash,
     PCFRPlus,
@@ -649,6 +650,14 @@ def test_averaging_by_name_or_number():
 def test_limits_are_numbers_of_at_least_zero(method, option, number):
     with pytest.raises(UnknownMethodError, match=f"^{option} is .*, expected a number of at least 0"):
         solve(Nash(load_game("kuhn")), method, **{option: number})
+
+
+@pytest.mark.parametrize("option", ["tol", "time_limit", "max_iterations", "seed", "callback", "progress"])
+def test_options_are_checked_before_the_game_is_built(option):
+    """The game is too large, and the method does not exist."""
+    for method in (None, "hihgs"):
+        with pytest.raises(InvalidOptionError, match=f"^{option} is -1, expected "):
+            solve(Nash(load_game("goofspiel:cards=9")), method, **{option: -1})
 
 
 def test_iterations_are_whole():

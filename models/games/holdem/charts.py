@@ -86,11 +86,11 @@ class ChartedNode(Drawn):
     @property
     def title(self) -> str:
         """The player who moves, the line, the board if there is one, and the pot, in one line."""
-        return self._title(self.mover)
+        return self._title(self.mover and f"{self.mover} to act")
 
     @abstractmethod
-    def _title(self, seat: str) -> str:
-        """Return the title of a seat's hands."""
+    def _title(self, who: str) -> str:
+        """Return the title of a seat's hands, or of the node."""
 
     @property
     @abstractmethod

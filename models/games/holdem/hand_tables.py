@@ -100,10 +100,16 @@ class SpotTable(Displayed):
 
 def weighted_mean(numbers: Sequence[float | None] | Floats, weights: Floats) -> float | None:
     """Return a weighted average over defined entries; ``None`` if there are none."""
-    values = np.array(numbers, dtype=np.float64)
-    some = (weights > 0.0) & ~np.isnan(values)
-    total = weights[some].sum()
-    return float(values[some] @ weights[some] / total) if total > 0.0 else None
+    mean = float(weighted_means(np.array(numbers, dtype=np.float64), weights))
+    return None if np.isnan(mean) else mean
+
+
+def weighted_means(numbers: Floats, weights: Floats) -> Floats:
+    """Return weighted averages over the last axis; entries that are NaN do not count, and averages of none are NaN."""
+    counted = np.where((weights > 0.0) & ~np.isnan(numbers), weights, 0.0)
+    totals, sums = counted.sum(axis=-1), (np.nan_to_num(numbers) * counted).sum(axis=-1)
+    means: Floats = np.divide(sums, totals, out=np.full(totals.shape, np.nan), where=totals > 0.0)
+    return means
 
 
 def told(number: float | None) -> str:

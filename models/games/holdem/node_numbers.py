@@ -1,7 +1,7 @@
 """Sources of the numbers at a solved spot's nodes: a profile in memory, or a file that is only partly read."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from ....seqform.public_form import PublicForm
 from ....seqform.public_profile import PublicProfile
 from ....seqform.rules import CHANCE
 from ....seqform.strategy import Profile
+from .hand_tables import weighted_means
 from .places import WHOLE, Place
 from .situation import Situation
 from .spot_tree import SpotTree
@@ -80,17 +81,33 @@ class NodeNumbers(ABC):
 
     def equities(self, place: Place) -> tuple[Floats, Floats]:
         """Return the share of the pot that each hand wins without further betting; NaN if it meets no hand."""
-        mine, theirs = (self.reach(seat, place) for seat in (0, 1))
-        together = self.spot.together(place.board)
-        if len(place.board) == WHOLE:  # also used to find values
-            showdown = self.spot.showdown(place.board)
+        return self.showdowns(place.board, [self.reach(seat, place) for seat in (0, 1)])[1]
+
+    def showdowns(self, board: Sequence[int], reaches: Sequence[Floats]) -> tuple[list[Floats], tuple[Floats, Floats]]:
+        """Return the weight of the hands that each hand meets on a board, and the share of the pot that it wins.
+
+        Parameters
+        ----------
+        board : sequence of int
+        reaches : two ndarrays of float64, shapes (…, hands)
+            Both players'.
+
+        Returns
+        -------
+        met, equities : two ndarrays of float64 each, shapes (…, hands)
+            Equities without further betting; NaN if a hand meets none.
+        """
+        mine, theirs = (reach.T for reach in reaches)
+        together = self.spot.together(board)
+        met = [together.times(theirs).T, together.transposed_times(mine).T]
+        if len(board) == WHOLE:  # also used to find values
+            showdown = self.spot.showdown(board)
             won, lost = showdown.times(theirs), showdown.transposed_times(mine)
         else:
-            shares = self.spot.won(place.board)
-            won, lost = shares @ theirs, mine @ shares
-        first = PublicProfile.conditional(won, together.times(theirs))
-        second = PublicProfile.conditional(-lost, together.transposed_times(mine))
-        return 0.5 + first / 2, 0.5 + second / 2
+            shares = self.spot.won(board)
+            won, lost = shares @ theirs, shares.T @ mine
+        first, second = (PublicProfile.conditional(*both) for both in zip((won.T, -lost.T), met, strict=True))
+        return met, (0.5 + first / 2, 0.5 + second / 2)
 
 
 class ComputedNumbers(NodeNumbers):
@@ -208,7 +225,10 @@ class StoredNumbers(NodeNumbers):
         """Return the probability of each action for each hand of the mover."""
         node = self._node(place)
         with self._naming():
-            return PublicProfile.normalised(self._block(node, place.player, len(place.names)), node)
+            block: Floats = PublicProfile.normalised(
+                self._block(node, place.player, len(place.names))[None], np.array([node])
+            )[0]
+            return block
 
     @contextmanager
     def _naming(self) -> Iterator[None]:
@@ -262,8 +282,10 @@ class StoredNumbers(NodeNumbers):
                 for local in form.decisions.tolist()
             }
             profile = PublicProfile(form, played)
-            (nodes, first), (_, second) = (profile.all_values(seat) for seat in (0, 1))
-        self._swept = {numbers[local]: (first[row], second[row]) for row, local in enumerate(nodes.tolist())}
+            first, second = (
+                [profile.counterfactual_values(seat, local) for local in range(len(numbers))] for seat in (0, 1)
+            )
+        self._swept = dict(zip(numbers, zip(first, second, strict=True), strict=True))
 
     def _below(self, node: int) -> Iterator[int]:
         """Yield a node and all nodes below it, level by level; there are few if its values are not stored."""
@@ -285,58 +307,80 @@ def _row(nodes: Indices, node: int) -> int | None:
     return row if row < len(nodes) and nodes[row] == node else None
 
 
-def stored_arrays(numbers: ComputedNumbers, precision: str) -> tuple[dict[str, npt.NDArray[Any]], PublicProfile]:
+def stored_arrays(
+    numbers: ComputedNumbers, precision: str, progress: Callable[[float], None] | None = None
+) -> tuple[dict[str, npt.NDArray[Any]], PublicProfile]:
     """Return the arrays of a file, and the profile in it, whose probabilities are rounded.
 
     Parameters
     ----------
     numbers : ComputedNumbers
     precision : {"single", "half"}
+    progress : callable, optional
+        Called with the share of the nodes that are done.
 
     Returns
     -------
     arrays : dict of str to ndarray
         ``behaviour``; ``children`` and ``blocks``, where the children and the behaviour of each node begin, and after
         the last node where they end; ``kept``, the nodes with stored values, and ``values`` and ``equities`` of both
-        players there; ``dealt``, the other nodes after a card, whose ``means`` still have to be added.
+        players there; ``dealt``, the other nodes after a card, and their ``means``: EV and equity of both players.
     profile : PublicProfile
     """
-    form, spot = numbers.spot.public_form, numbers.spot
-    behaviours = [numbers.profile.behaviour(node).ravel() for node in form.decisions.tolist()]
-    played = np.concatenate(behaviours or [np.zeros(0)])  # without chips behind, nobody decides
-    stored: Any = np.rint(played * 65535).astype(np.uint16) if precision == "half" else played.astype(np.float32)
-    del behaviours, played
+    form, spot, done = numbers.spot.public_form, numbers.spot, 0
+
+    def tell(more: int) -> None:
+        nonlocal done
+        done += more
+        if progress is not None:
+            progress(min(1.0, done / (len(form.decisions) + len(form.players))))
+
+    blocks = np.concatenate([[0], np.cumsum(_sizes(form))])
+    stored: Any = np.empty(blocks[-1], dtype=np.uint16 if precision == "half" else np.float32)
+    for some in form.alike(form.decisions):
+        nodes = form.decisions[some]
+        played = numbers.profile.behaviours(nodes)
+        for start, one in zip(blocks[nodes].tolist(), played, strict=True):
+            stored[start : start + one.size] = np.rint(one.ravel() * 65535) if precision == "half" else one.ravel()
+        tell(len(nodes))
     rounded = PublicProfile(form, behaviour_blocks(form, stored))
     is_kept = _nodes_below(form) > SWEPT
-    kept = np.flatnonzero(is_kept)
-    dealt = np.flatnonzero((form.players[np.maximum(form.parents, 0)] == CHANCE) & (form.players >= 0) & ~is_kept)
-    rounded.keep([*kept.tolist(), *dealt.tolist()])
+    is_read = is_kept | (form.players[np.maximum(form.parents, 0)] == CHANCE) & (form.players >= 0)
+    kept, dealt = np.flatnonzero(is_kept), np.flatnonzero(is_read & ~is_kept)
+    rows = np.zeros(len(form.players), dtype=np.int64)
+    rows[kept], rows[dealt] = np.arange(len(kept)), np.arange(len(dealt))
+    means = np.empty((len(dealt), 4))
+    values, equities = ([np.empty((len(kept), len(held))) for held in spot.hands] for _ in range(2))
+
+    def see(nodes: Indices, reaches: Sequence[Floats], paid: Sequence[Floats]) -> None:
+        board = form.boards[nodes[0]]
+        own = form.boards[nodes] == board
+        tell(int(own.sum()))
+        here = np.flatnonzero(own & is_read[nodes])
+        if not len(here):
+            return
+        nodes, reaches, cards = nodes[here], [reach[here] for reach in reaches], spot.boards[board]
+        met, won = numbers.showdowns(cards, reaches)
+        whole, at = is_kept[nodes], rows[nodes]
+        for seat in (0, 1):
+            earned, arrival = paid[seat][0, here], met[seat] * (spot.chance(cards) / spot.pairs)
+            values[seat][at[whole]], equities[seat][at[whole]] = earned[whole], won[seat][whole]
+            evs = PublicProfile.conditional(earned, arrival) + (spot.pot / 2 + spot.paid[nodes, seat])[:, None]
+            for column, found in ((seat, evs), (2 + seat, won[seat])):
+                means[at[~whole], column] = weighted_means(found, reaches[seat] * arrival)[~whole]
+
+    rounded.keep([], see)
     arrays = {
         "behaviour": stored,
         "children": form.ends,  # nodes are numbered in the order of their parents
-        "blocks": np.concatenate([[0], np.cumsum(_sizes(form))]),
+        "blocks": blocks,
         "kept": kept,
         "dealt": dealt,
+        "means": means,
     }
-    for seat in (0, 1):
-        none = np.zeros((0, len(spot.hands[seat])))
-        arrays[f"values {seat}"] = np.array(
-            [rounded.counterfactual_values(seat, node) for node in kept.tolist()] or none
-        )
-    equities = _equities(spot, rounded, kept)
-    arrays |= {f"equities {seat}": equities[seat] for seat in (0, 1)}
+    for name, both in (("values", values), ("equities", equities)):
+        arrays |= {f"{name} {seat}": found for seat, found in enumerate(both)}
     return arrays, rounded
-
-
-def _equities(spot: Situation, profile: PublicProfile, kept: Indices) -> Sequence[Floats]:
-    """Return the equities of both players at several nodes, board by board."""
-    found = [np.empty((len(kept), len(held))) for held in spot.hands]
-    form, numbers = profile.form, ComputedNumbers(spot, profile)
-    for row in np.argsort(form.boards[kept], kind="stable").tolist():
-        place = Place.at(spot, ", ".join(map(str, form.path(int(kept[row])))))
-        for seat, equities in enumerate(numbers.equities(place)):
-            found[seat][row] = equities
-    return found
 
 
 def _nodes_below(form: PublicForm) -> Indices:

@@ -114,8 +114,8 @@ class PreflopNode(ChartedNode):
         self.state = _after(solved.rules, self.path)
         self.pot = float(sum(self.state.paid))
 
-    def _title(self, seat: str) -> str:
-        return f"{seat or 'both'} after {', '.join(self.path) or 'the blinds'}, pot {self.pot:g} BB"
+    def _title(self, who: str) -> str:
+        return f"{who or 'both'} after {', '.join(self.path) or 'the blinds'}, pot {self.pot:g} BB"
 
     def __str__(self) -> str:
         mean = self.averages

@@ -276,11 +276,18 @@ class Situation(ABC):
         self, state: Ended, board: tuple[int, ...]
     ) -> Iterator[tuple[str, Decision | Ended, tuple[int, ...], float]]:
         """Yield the possible cards after a street: name, betting, board and probability."""
-        share = 1.0 / (len(DECKS[self.deck]) - len(board) - 4)
-        after = following(state, self.betting)
+        share, after = self._next_card(len(board)), following(state, self.betting)
         for card in self.unseen:
             if card not in board:
                 yield CARDS[card], after, (*board, card), share
+
+    def chance(self, board: Sequence[int]) -> float:
+        """Return the probability of the cards that a board has beyond the spot's, given both players' hands."""
+        return math.prod(map(self._next_card, range(len(self.cards), len(board))))
+
+    def _next_card(self, dealt: int) -> float:
+        """Return the probability of each next card after those on a board, given both players' hands."""
+        return 1.0 / (len(DECKS[self.deck]) - dealt - 4)
 
     def house_share(self, pot: float) -> float:
         """Return the house's share of a pot, in chips: min(rate · pot, cap).
@@ -316,6 +323,11 @@ class Situation(ABC):
     @abstractmethod
     def boards(self) -> tuple[tuple[int, ...], ...]:
         """The cards of each board of the public form, by number, in the order in which they are dealt."""
+
+    @property
+    @abstractmethod
+    def paid(self) -> Indices:
+        """The chips that each player has put in at each node of the public form, shape (num_nodes, 2)."""
 
     @property
     @abstractmethod

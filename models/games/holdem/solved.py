@@ -1,6 +1,6 @@
 """Views of a solved spot: at any node the strategy, EV and equity of each hand, and the averages."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike, fspath
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....seqform.arrays import Floats, Indices
+from ....seqform.arrays import Floats
 from ....seqform.checks import is_number
 from ....seqform.errors import GameFileError, InvalidGameError, InvalidStrategyError, one_line, shown
 from ....seqform.interchange.encoding import json_ready
@@ -67,7 +67,7 @@ class SolvedSpot:
     AcKc  AKs    1.0000  0.5000  150.0000  1.0000  0.0000  1.0000  100.0000   150.0000
     8h7h  87s    1.0000  0.5000    0.0000  0.0000  0.5000  0.5000    0.0000     0.0000
     >>> print(solved.at("all-in"))
-    ip after all-in, board Qc Jc 9c 3d 2d, pot 200
+    ip to act after all-in, board Qc Jc 9c 3d 2d, pot 200
     fold 0.5000, call 0.5000
     EV oop 200.0000, ip 0.0000; equity oop 0.6667, ip 0.3333
     """
@@ -147,7 +147,8 @@ class SolvedSpot:
         # From high cards to low ones, with the suits of a rank together.
         rows.sort(key=lambda row: (-RANKS.index(row["card"][0]), "shdc".index(row["card"][1])))
         goes_on = f", then {', '.join(then)}" if then else ""
-        title = f"{nodes[0].mover or 'both'} {after(', '.join(before))} by the next card{goes_on}"
+        acting = f"{nodes[0].mover} to act" if nodes[0].mover else "both"
+        title = f"{acting} {after(', '.join(before))} by the next card{goes_on}"
         return SpotTable(title, ({"card": "all", "weight": float(shares.sum())} | mean, *rows))
 
     # The file
@@ -158,7 +159,12 @@ class SolvedSpot:
         stated: Any = self.certificate.get("exploitability")
         return float(stated) if is_number(stated) and stated >= 0.0 else None
 
-    def save(self, path: str | PathLike[str], precision: str = "single") -> None:
+    def save(
+        self,
+        path: str | PathLike[str],
+        precision: str = "single",
+        progress: Callable[[float], None] | None = None,
+    ) -> None:
         """Write the spot and both strategies to a file (``.npz``) that can be opened without solving again.
 
         Parameters
@@ -167,6 +173,8 @@ class SolvedSpot:
         precision : {"single", "half"}
             Of probabilities: 32 bits, or 16 bits, with errors of at most 1e-5. The exploitability in the file is that
             of the stored strategies.
+        progress : callable, optional
+            Called from time to time with the share of the work that is done.
 
         Raises
         ------
@@ -178,8 +186,7 @@ class SolvedSpot:
         if Path(path).suffix.lower() != ".npz":
             raise GameFileError(f"{one_line(fspath(path))}: a solved spot can only be written as .npz")
         computed = ComputedNumbers(self.spot, self.profile)
-        arrays, kept = stored_arrays(computed, precision)
-        arrays["means"] = SolvedSpot(self.spot, kept)._means_of(arrays["dealt"])
+        arrays, kept = stored_arrays(computed, precision, progress)
         evs = [kept.value(player) + self.spot.pot / 2 for player in (0, 1)]
         metadata = {
             "format": _FORMAT,
@@ -189,18 +196,6 @@ class SolvedSpot:
         }
         with refusing_unwritable(path):
             write_archive(Path(path), metadata, arrays, packed=False)
-
-    def _means_of(self, nodes: Indices) -> Floats:
-        """Return mean EV and equity of both seats at nodes after cards, shape (nodes, 4)."""
-        form, found = self.form, np.empty((len(nodes), 4))
-        rows = {node: row for row, node in enumerate(nodes.tolist())}
-        for node in np.unique(form.parents[nodes]).tolist():
-            place = Place.at(self.spot, ", ".join(map(str, form.path(node))))
-            for child, after_card in zip(form.children[node].tolist(), place.children, strict=True):
-                if child in rows:
-                    mean = SpotNode(self, after_card).means
-                    found[rows[child]] = [np.nan if one is None else one for one in mean.values()]
-        return found
 
     @staticmethod
     def recognises(path: str | PathLike[str]) -> bool:
@@ -271,8 +266,8 @@ class SpotNode(ChartedNode):
         self.board = tuple(CARDS[card] for card in place.board)
         self.pot = place.pot
 
-    def _title(self, seat: str) -> str:
-        return f"{seat or 'both'} {after(', '.join(self.path))}, board {' '.join(self.board)}, pot {self.pot:,}"
+    def _title(self, who: str) -> str:
+        return f"{who or 'both'} {after(', '.join(self.path))}, board {' '.join(self.board)}, pot {self.pot:,}"
 
     def __str__(self) -> str:
         mean = self.averages

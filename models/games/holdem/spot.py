@@ -44,7 +44,7 @@ class HoldemSpot(Situation):
 
     Player 0 is out of position (``oop``) and moves first; player 1 is in position (``ip``). The game becomes zero-sum
     by subtracting half of the pot from each player's winnings: a player's value is its EV minus that half. With a rake
-    it is not zero-sum, and the problem is :class:`~treeplex.models.problems.EpsilonNash`.
+    it is not zero-sum, and the problem is :class:`~treeplex.EpsilonNash`.
 
     Parameters
     ----------

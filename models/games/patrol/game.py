@@ -107,7 +107,7 @@ class PatrolGame(Game):
 
     @cached_property
     def constraints(self) -> tuple[LinearConstraint | RiskConstraint, ...]:
-        """The declared limits, parsed by :func:`~treeplex.models.constraints.parse_constraint`.
+        """The declared limits, parsed by :func:`~treeplex.parse_constraint`.
 
         Raises
         ------

@@ -8,7 +8,7 @@ from ....seqform.arrays import Floats, ReadOnly
 from ....seqform.checks import check_type
 from ....seqform.errors import InvalidStrategyError
 from ....seqform.game import Game
-from ....seqform.strategy import Profile, Strategy, check_same_game
+from ....seqform.strategy import Profile, Strategy, check_same_game, check_strategy
 from .game import patrol_of
 from .meetings import Amounts
 from .patrol import Patrol
@@ -76,7 +76,7 @@ def patrol_occupancy(game: Game, strategy: Strategy) -> tuple[Occupancy, ...]:
            [0.278, 0.444, 0.278]])
     """
     patrol = patrol_of(game)
-    check_type(strategy, "strategy", InvalidStrategyError, Strategy)
+    check_strategy(strategy, "strategy")
     check_same_game(strategy, game)
     attacks = strategy.player == 0
     walkers = (patrol.attacking if attacks else patrol.patrolling).walkers

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ....seqform.checks import check_number, check_type, check_whole
+from ....seqform.checks import check_number, check_whole
 from ....seqform.display import Displayed
 from ....seqform.errors import InvalidStrategyError, UnsupportedProblemError
 from ....seqform.game import Game
 from ....seqform.interchange.files import check_suffix, csv_text, write_bytes
 from ....seqform.interchange.page import Content, first_rows
 from ....seqform.polytope import best_response_value
-from ....seqform.strategy import Profile, Strategy, check_same_game
+from ....seqform.strategy import Profile, Strategy, check_same_game, check_strategy
 from ...constraints import LinearConstraint, RiskConstraint
 from ...play.simulation import mean_interval
 from .game import patrol_of
@@ -271,7 +271,7 @@ def schedule(game: Game, plan: Strategy | Profile, *, days: int = 30, seed: int,
     patrol = patrol_of(game)
     if not patrol.units:
         raise UnsupportedProblemError(f"{game.spec} has no units, and therefore no schedule")
-    strategy = plan[1] if isinstance(plan, Profile) else check_type(plan, "plan", InvalidStrategyError, Strategy)
+    strategy = plan[1] if isinstance(plan, Profile) else check_strategy(plan, "plan")
     if strategy.player != 1:
         raise InvalidStrategyError("plan is a strategy of the attackers, expected a strategy of the units (player 1)")
     check_same_game(strategy, game)

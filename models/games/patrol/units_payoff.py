@@ -15,7 +15,7 @@ from .patrol import Patrol
 def units_payoff(
     patrol: Patrol, goals: Mapping[Any, float] | Sequence[Mapping[Any, float]], meeting: float = 0.0, step: float = 0.0
 ) -> FactoredPayoff:
-    """Return the units' payoffs, for :class:`~treeplex.models.problems.Stackelberg`.
+    """Return the units' payoffs, for :class:`~treeplex.Stackelberg`.
 
     Parameters
     ----------
@@ -43,9 +43,8 @@ def units_payoff(
     both:
 
     >>> import networkx as nx
-    >>> from treeplex import solve
+    >>> from treeplex import Stackelberg, solve
     >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit, units_payoff
-    >>> from treeplex.models.problems import Stackelberg
     >>> town = nx.Graph([("gate", "mill"), ("gate", "bank"), ("inn", "mill"), ("inn", "bank")])
     >>> thief = Attacker(["gate"], {"bank": 3.0, "mill": 1.0})
     >>> game = PatrolGame(town, steps=1, units=[Unit(start="inn")], attackers=[thief], meeting=-4.0)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....seqform.arrays import Floats
-from ....seqform.checks import check_type, check_whole
+from ....seqform.checks import check_whole
 from ....seqform.errors import InvalidStrategyError
 from ....seqform.game import Game
 from ....seqform.strategy import Strategy, check_same_game
@@ -101,7 +101,7 @@ def likely_routes(game: Game, strategy: Strategy, most: int = _MOST) -> list[Rou
     """
     patrol = patrol_of(game)
     most = check_whole(most, "most", InvalidStrategyError)
-    check_same_game(check_type(strategy, "strategy", InvalidStrategyError, Strategy), game)
+    check_same_game(strategy, game)
     bodies: Sequence[Any] = (patrol.attackers, patrol.units)[strategy.player]
     walkers = (patrol.attacking, patrol.patrolling)[strategy.player].walkers
     return [
