@@ -129,7 +129,7 @@ def _runs(firsts: Indices, ends: Indices) -> Indices:
     return np.repeat(firsts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
 
 
-#: Bytes of the sequence form per infoset, with its label, and per sequence, with its entry of E.
+#: Bytes of the sequence form per infoset, including its label, and per sequence, including its entry of E.
 _INFOSET_BYTES, _SEQUENCE_BYTES = 130, 60
 
 
@@ -358,7 +358,7 @@ class PublicForm(ReadOnly):
         return tuple(reversed(path))
 
     def after(self, nodes: Indices) -> Indices:
-        """Return the children of public states, state by state."""
+        """Return the children of public states, grouped by state."""
         return self.by_parent[_runs(self.ends[nodes], self.ends[nodes + 1])]
 
     def alike(self, nodes: Indices) -> Iterator[Indices]:

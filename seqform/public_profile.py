@@ -14,12 +14,12 @@ from .public_form import PublicForm
 from .sequence_form import SequenceForm, sequence_form_of
 from .strategy import Profile, Strategy
 
-#: The most numbers of an array for one board; the subtrees of a larger one are evaluated one after another.
+#: The largest number of entries of an array for one board; subtrees of a larger board are evaluated one after another.
 _HELD = 2**22
-#: The most numbers for which a player's values at all nodes of a tree are kept.
+#: The largest number of a player's values at all nodes of a tree that are stored.
 _KEPT = 2**22
 
-#: What :meth:`PublicProfile.walk` calls.
+#: A callback of :meth:`PublicProfile.walk`.
 See = Callable[[Indices, Sequence[Floats], Sequence[Floats]], None]
 
 
@@ -108,12 +108,12 @@ class PublicProfile:
         return Profile(strategies)
 
     def behaviour(self, node: int) -> Floats:
-        """Return how likely each action is in each state of who moves, shape (actions, states)."""
+        """Return the probability of each action in each state of the player to move, shape (actions, states)."""
         found: Floats = self.behaviours(np.array([node]))[0]
         return found
 
     def behaviours(self, nodes: Indices) -> Floats:
-        """Return the behaviour at public states with one mover and equally many actions, shape (k, actions, states)."""
+        """Return the behaviour at public states with the same mover and number of actions, shape (k, actions, states)."""
         form, first = self.form, nodes[0]
         player = int(form.players[first])
         shape = (int(form.ends[first + 1] - form.ends[first]), len(form.states[player]) if player >= 0 else 0)
@@ -169,7 +169,7 @@ class PublicProfile:
 
     @staticmethod
     def conditional(values: Floats, arrival: Floats) -> Floats:
-        """Return counterfactual values divided by how likely states arrive; NaN where they do not."""
+        """Return counterfactual values divided by the probabilities of arrival; NaN if these are zero."""
         sure = arrival > 1e-13 * arrival.max(axis=-1, initial=0.0, keepdims=True)
         paid: Floats = np.divide(values, arrival, out=np.full(values.shape, np.nan), where=sure)
         return paid
@@ -195,7 +195,7 @@ class PublicProfile:
         return values
 
     def keep(self, nodes: Iterable[int], see: See | None = None) -> None:
-        """Find the values of both players at the root and at some nodes in one walk, to be read after it.
+        """Compute and store the values of both players at the root and at the given nodes, in one walk.
 
         Without it, :meth:`counterfactual_values` walks the subtree of each node of a large tree. Values take 8 bytes
         for each node and state.
@@ -224,7 +224,7 @@ class PublicProfile:
         }
 
     def _found(self, player: int) -> Mapping[int, Floats]:
-        """Return the values of a player that are known, by node: all of a tree that is not large."""
+        """Return a player's stored values by node; in a small tree, those of all nodes."""
         if player not in self._known:
             if len(self.form.players) * max(map(len, self.form.states)) <= _KEPT:
                 self.keep(range(len(self.form.players)))
