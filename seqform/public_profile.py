@@ -113,7 +113,7 @@ class PublicProfile:
         return found
 
     def behaviours(self, nodes: Indices) -> Floats:
-        """Return the behaviour at public states with the same mover and number of actions, shape (k, actions, states)."""
+        """Return the behaviour at public states of one mover and number of actions, shape (k, actions, states)."""
         form, first = self.form, nodes[0]
         player = int(form.players[first])
         shape = (int(form.ends[first + 1] - form.ends[first]), len(form.states[player]) if player >= 0 else 0)
