@@ -5,7 +5,7 @@
         FILE`
 
 ``papers.toml`` lists the contents of the papers, and ``papers.json`` stores settings and claims of one report per
-experiment.
+experiment and size.
 """
 
 import json
@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from treeplex.validation.papers import EXPERIMENTS
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
 CATALOGUE, STORED, PAGE = (REFERENCE / f"papers.{suffix}" for suffix in ("toml", "json", "md"))
@@ -34,8 +36,8 @@ For each of them it gives the code, the test, and the status of its claims:
 | refuted | the claim is false, and the named test is a counter-example |
 | open | not decided here: not measured at this size, or not reproduced |
 
-The numbers for figures and tables are from the quick size of `treeplex reproduce NAME`; the linked pages give those of
-the full size. An experiment passes if every row meets its criterion and every claim is met or refuted.
+The numbers for figures and tables are from the command that is shown above them, in the full size where possible.
+An experiment passes if every row meets its criterion and every claim is met or refuted.
 Test paths are relative to `tests/`, and Python names to `treeplex`.
 
 <!-- Made by benchmarks/claims.py from papers.toml and papers.json: do not edit. -->
@@ -74,12 +76,12 @@ def page(papers: Sequence[Mapping[str, Any]], stored: Mapping[str, Any]) -> str:
         )
         for item in paper["items"]:
             name = item.get("experiment")
-            if name and name not in shown and stored[name]["claims"]:
+            if name and name not in shown and largest(stored[name])["claims"]:
                 shown.add(name)
-                parts.append(
-                    f"\n### {paper['title']}: {item['name']}\n\n`treeplex reproduce {name}`, {size(stored[name])}:\n"
-                )
-                parts.append(table(("claim", "paper", "measured", "status"), map(claim_cells, stored[name]["claims"])))
+                report, option = largest(stored[name]), " --full" if "full" in stored[name] else ""
+                command = f"`treeplex reproduce {name}{option}`, {settings(report)}:"
+                parts.append(f"\n### {paper['title']}: {item['name']}\n\n{command}\n")
+                parts.append(table(("claim", "paper", "measured", "status"), map(claim_cells, report["claims"])))
     return "\n".join(parts)
 
 
@@ -97,7 +99,7 @@ def item_cells(stored: Mapping[str, Any]) -> Any:
         name = item.get("experiment")
         where = [f"`treeplex reproduce {name}`"] if name else []
         tests = [item["counterexample"]] if "counterexample" in item else item.get("tests", [])
-        status = item.get("status") or tally(stored[name]["claims"])
+        status = item.get("status") or tally(largest(stored[name])["claims"])
         words = "; ".join(item[key] for key in ("measured", "reason", "full") if key in item)
         return (
             item["name"],
@@ -123,7 +125,21 @@ def number(value: Any) -> str:
     return "–" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+def largest(reports: Mapping[str, Any]) -> Any:
+    """Return the report of the full size if there is one, otherwise that of the quick size."""
+    return reports.get("full", reports["quick"])
+
+
 def size(report: Mapping[str, Any]) -> str:
+    """Return the size of a report: full or quick."""
+    experiment = EXPERIMENTS[report["name"]]
+    for name, one in (("quick", experiment.quick()), ("full", experiment.full())):
+        if {**one.settings(), "jobs": None} == {**report["settings"], "jobs": None}:
+            return name
+    raise SystemExit(f"{report['name']}: the settings are neither those of the quick size nor those of the full size")
+
+
+def settings(report: Mapping[str, Any]) -> str:
     """Return the settings of a run in words."""
     return ", ".join(
         f"{name} {' '.join(map(str, value)) or 'none' if isinstance(value, list) else value}"
@@ -143,7 +159,7 @@ def main(files: Sequence[str]) -> None:
     papers, stored = load()
     for file in files:
         report = json.loads(Path(file).read_text(encoding="utf-8"))
-        stored[report["name"]] = kept(report)
+        stored.setdefault(report["name"], {})[size(report)] = kept(report)
     if files:
         STORED.write_text(
             json.dumps(dict(sorted(stored.items())), indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
