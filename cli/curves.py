@@ -31,7 +31,7 @@ def check_by_simplex(method: str) -> None:
     CommandLineError
     """
     if method not in _METHODS:
-        raise CommandLineError(f"--frontier uses highs-simplex, and --method is {method}; leave --method out")
+        raise CommandLineError(f"--frontier uses highs-simplex, but --method is {method}; leave --method out")
 
 
 def check_frontier(problem: str, given: Mapping[str, object]) -> None:

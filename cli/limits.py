@@ -236,7 +236,7 @@ class Keeper:
                 _thread.interrupt_main()
 
     def _next(self) -> float:
-        """Return when to check again at the latest."""
+        """Return the latest time for the next check."""
         times = [math.inf if self._asked is None else self._asked[1]]
         if self.deadline is not None:
             late = self.deadline.at + GRACE

@@ -142,7 +142,7 @@ _EVERY = ":every="
 # Shared by several commands
 
 #: The option of commands that list their methods only when the options of methods are loaded.
-METHOD = typer.Option("--method", metavar="M", help="The method; treeplex methods lists all of them.")
+METHOD = typer.Option("--method", metavar="M", help="The method; 'treeplex methods' lists all of them.")
 
 #: Headings of less common options, which help leaves out if it would not fit on a screen.
 RUN, SPOT, CURVE, BOUNDS = "Long runs", "Hold'em spots", "Curves", "Bounds on the opponent"

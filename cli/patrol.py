@@ -113,7 +113,7 @@ class _Files:
 
     out: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write the plan to FILE (.npz), which treeplex patrol schedule reads."),
+        typer.Option(metavar="FILE", help="Write the plan to FILE (.npz), for use with 'treeplex patrol schedule'."),
     ] = None
     plot: Annotated[
         str | None,

@@ -131,7 +131,7 @@ def play(
 
 
 def _enumerated(game: "Game") -> "SequenceForm | None":
-    """Return the sequence form of a game; ``None`` if the game is too large but has rules to walk."""
+    """Return the sequence form of a game; ``None`` if the game is too large but its rules can be walked."""
     from ..seqform.errors import GameTooLargeError
 
     try:

@@ -84,7 +84,7 @@ def comparison(
     one: Mapping[int, "Strategy"],
     other: Mapping[int, "Strategy"],
 ) -> Page:
-    """Return the page of two strategies or profiles side by side."""
+    """Return the page that shows two strategies or profiles side by side."""
     rows = record["players"]
     largest = max(rows, key=lambda row: row["largest_probability_difference"])
     said: list[Content] = [f"{record['a']} (A) and {record['b']} (B) agree at every infoset that both reach."]

@@ -44,7 +44,7 @@ class Asked:
         typer.Option(
             metavar="M",
             help="The method: highs, exact, cfr+, dcfr, ccfr, pref-cfr or another one listed by treeplex methods; "
-            "the default depends on problem and size. Or NAME:key=value,…, such as dcfr:alpha=1.5.",
+            "the default depends on the problem and its size. Or NAME:key=value,…, such as dcfr:alpha=1.5.",
         ),
     ] = None
 

@@ -95,7 +95,7 @@ class _Asked:
     ] = Fraction(0)
     player: Annotated[
         int | None,
-        typer.Option(metavar="SEAT", parser=whole, help="The player of targets that do not name a seat; by default 0."),
+        typer.Option(metavar="SEAT", parser=whole, help="The player for targets without a seat; by default 0."),
     ] = None
     reference: Annotated[
         str | None,

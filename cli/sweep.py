@@ -133,7 +133,7 @@ def _folder(out: str | None, where: _Where, drawn: _Drawn, varied: list[str]) ->
     if where.backend not in BACKENDS:
         raise CommandLineError(f"--backend {where.backend}: expected one of {', '.join(BACKENDS)}")
     if where.address is not None and where.backend == BACKENDS[0]:
-        raise CommandLineError(f"--address {where.address} is for --backend dask or ray")
+        raise CommandLineError(f"--address {where.address} requires --backend dask or ray")
     make_folder(out, "--out")
     if (x is not None or drawn.y is not None) and drawn.plot is None and drawn.html is None:
         raise CommandLineError("--x and --y choose the axes of --plot and --html; give one of those")

@@ -415,7 +415,7 @@ def preference_on(
         is_known = form.leaves is not None or isinstance(form.payoffs, JointPayoff) or dealt_form_of(game) is not None
         if not is_known or not all(treeplex.single_parent for treeplex in form.treeplexes):
             raise UnsupportedProblemError(
-                "a vulnerability in conditional units requires the probability that the others reach an infoset, and "
+                "a vulnerability in conditional units requires the probability that the others reach an infoset, but "
                 f"{game.spec} has no table of leaves: use units='counterfactual'"
             )
     return laid_out

@@ -49,7 +49,7 @@ def check_class(kind: Any, base: type, error: type[TreeplexError]) -> None:
         raise error(f"{kind.__name__} is not a dataclass; expected @dataclass(frozen=True) above it")
     missing = sorted(getattr(kind, "__abstractmethods__", ()))
     if missing:
-        raise error(f"{kind.__name__} has no method {missing[0]}; expected one, as {base.__name__} describes it")
+        raise error(f"{kind.__name__} has no method {missing[0]}; expected one as described in {base.__name__}")
 
 
 def accepting(

@@ -71,7 +71,7 @@ class Behaviours(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """The data for one infoset, given by label or number; a player of ``None`` follows from the infoset."""
+    """The data for one infoset, given by label or number; if the player is ``None``, it follows from the infoset."""
 
     player: int | None
     infoset: str | int

@@ -103,7 +103,7 @@ def _read(context: Any, builder: Any, record: Any, address: Any, name: str) -> A
 def _unbox(record: Any, value: Any, c: Any) -> Any:
     """Write the descriptions of a record's arrays on the stack."""
     if c.context.enable_nrt:
-        raise NotImplementedError("compile functions that take records by compiled(…), which does not count references")
+        raise NotImplementedError("use compiled(…) for functions that take records: it does not count references")
     size = _places(c.context.data_model_manager, record)[-1]
     address = c.builder.bitcast(alloca_once(c.builder, ir.ArrayType(ir.IntType(64), size)), ir.IntType(8).as_pointer())
     failed, cleanups = c.context.get_constant(types.boolean, False), []

@@ -264,7 +264,7 @@ def payoff_bound(
     """
     check_strategy(opponent, "the opponent")
     if game.num_players != 2:
-        raise UnsupportedProblemError(f"a payoff bound needs two players, and {game.spec} has {game.num_players}")
+        raise UnsupportedProblemError(f"a payoff bound needs two players, but {game.spec} has {game.num_players}")
     check_same_game(opponent, game)
     player = 1 - opponent.player
     if leaf_values is None:

@@ -213,7 +213,7 @@ class Tokens:
             raise self.error(first.start, f"received {received}{reason}, expected {expected}") from None
 
     def read_name(self) -> str:
-        """Parse the name after ``as``: a quoted string or the rest. Without ``as``, the name is the string itself."""
+        """Parse the name after ``as``: a quoted string or all of the rest. Without ``as``, return :attr:`title`."""
         title = self.title
         token = self.peek()
         if token.kind == "end":

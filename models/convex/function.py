@@ -135,7 +135,7 @@ class ConvexFunction:
 
     @property
     def is_rational(self) -> bool:
-        """Whether its value at fractions is a fraction."""
+        """Whether the function maps fractions to fractions."""
         return all(term.is_rational for term in self.terms)
 
     @cached_property

@@ -108,7 +108,7 @@ def placed_offers(game: Game, player: int) -> Iterator[PlacedOffer]:
     if not hasattr(rules, "betting"):
         raise UnsupportedProblemError(
             f"{game.spec} does not describe its betting: expected a hold'em spot, Kuhn or Leduc poker, or rules with "
-            "a method betting"
+            "a method named betting"
         )
     treeplex = game.sequence_form.treeplexes[player]
     numbers = treeplex.infoset_numbers

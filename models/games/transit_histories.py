@@ -199,7 +199,7 @@ def _around(own: Any) -> Any:
 
 
 def risk_of_histories(rules: Transit, treeplex: Treeplex) -> Floats:
-    """Return, for each of the patroller's sequences, its part of the probability of ending away from the base."""
+    """Return the contribution of each of the patroller's sequences to the probability of ending away from the base."""
     steps = [rules.grid.steps(cell) for cell in range(rules.grid.num_cells)]
     coefficients = np.zeros(treeplex.num_sequences)
     for number, label in enumerate(treeplex.infoset_labels):

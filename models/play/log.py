@@ -76,7 +76,7 @@ class PlayLog:
 
     @property
     def mean_result(self) -> float:
-        """The observer's mean payoff per game, in payoff units; NaN without games."""
+        """The observer's mean payoff per game, in payoff units; NaN if there are no games."""
         played = self.view.terminal
         if not self.num_games:
             return float("nan")

@@ -324,7 +324,7 @@ class CDBRNE(DepthLimitedResponse):
 
 @dataclass(frozen=True, eq=False)
 class SES(SteppedResponse):
-    """Safe exploitation search: subgames of an equilibrium are solved again with the model's reach of them.
+    """Safe exploitation search: re-solve subgames of an equilibrium with the model's reach probabilities.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class Nash(SaddleProblem):
         """
         if self.game.num_players != 2:
             raise UnsupportedProblemError(
-                f"the linear program of nash needs two players, and {self.game.spec} has {self.game.num_players}: "
+                f"the linear program of nash needs two players, but {self.game.spec} has {self.game.num_players}: "
                 "use an iterative method (cfr, cfr+, dcfr, pcfr+)"
             )
         return Saddle(PlayerView(self.game, 0, exact), weight=1 if exact else 1.0)

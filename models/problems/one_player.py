@@ -52,7 +52,7 @@ class OnePlayerProblem(Problem):
         return PlayerView(self.game, self.player, exact)
 
     def with_game_value(self, value: float | Fraction, slack: float = 0.0) -> Self:
-        """Return the same problem with the player's value of the game filled in.
+        """Return the same problem with the game's value to the player filled in.
 
         A problem with a floor uses the payoff that a known strategy guarantees, so that the floor can be met.
         """

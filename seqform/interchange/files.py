@@ -218,7 +218,7 @@ _PASSING = re.compile(r"\..*\.treeplex-[0-9a-f]{8}(\..*)?", re.DOTALL)
 
 @contextlib.contextmanager
 def writing_whole(path: str | os.PathLike[str], previous: str | os.PathLike[str] | None = None) -> Iterator[Path]:
-    """Write a file under a temporary name beside it, and rename it once all of it is on the disk.
+    """Write to a temporary file in the same folder, and rename it once it is completely on disk.
 
     The library writes every file through this function. If writing fails (a full disk, a kill), the old content stays.
     The next write to that folder removes the temporary files of killed processes. A read-only file is not replaced. A

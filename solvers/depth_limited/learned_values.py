@@ -196,10 +196,10 @@ class LearnedValue(ABC):
                 values = self._values(group.parameters, inputs, group.sizes)
             except (KeyError, ValueError) as error:
                 raise SolverError(
-                    f"value function {self.name} does not fit the border: {one_line(str(error))}"
+                    f"value function {self.name} does not fit the depth limit: {one_line(str(error))}"
                 ) from None
             if values.shape != inputs.shape or not np.isfinite(values).all():
-                raise SolverError(f"value function {self.name} does not fit the border: its parameters are damaged")
+                raise SolverError(f"value function {self.name} does not fit the depth limit: damaged parameters")
         return groups
 
     @classmethod

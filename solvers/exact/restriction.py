@@ -60,7 +60,7 @@ class Restriction:
 
     @property
     def size(self) -> int:
-        """Number of kept sequences of both players that kept sequences lead to."""
+        """Number of both players' kept sequences that can be reached through kept sequences."""
         return int(sum(reached.sum() for reached in self._reached))
 
     @property

@@ -299,7 +299,7 @@ def _at(lower: Floats, upper: Floats, places: Floats) -> tuple[_Mask, _Mask]:
 
 
 def _fixed(lower: Any, upper: Any, prices: Any, near: float = _NEAR) -> tuple[Any, Any]:
-    """Return bounds that fix entries with a price at the binding bound."""
+    """Return bounds that fix each entry with a nonzero price at its binding bound."""
     return np.where(prices < -near, upper, lower), np.where(prices > near, lower, upper)
 
 

@@ -165,7 +165,7 @@ class PublicKernel:
         return found
 
     def run(self, state: PlayArrays, rule: Rule, iterations: int) -> None:
-        """Do more iterations; the state is changed in place, and has the number done after Ctrl-C."""
+        """Do more iterations. The state is changed in place; after Ctrl-C, it records how many iterations were done."""
         numbers, begun = rule_numbers(rule), int(state.clock[0])
 
         def call(room: Any, what: int, player: int, first: int, last: int, done: int, count: int) -> None:

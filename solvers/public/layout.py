@@ -265,7 +265,7 @@ class PublicLayout:
     def _of_kind(
         kind: int, of_kinds: Indices, layers: Sequence[tuple[Indices, Floats]]
     ) -> tuple[Indices, Floats, Indices]:
-        """Return a board's leaves of a kind, their amounts, and no matrices."""
+        """Return a board's leaves of a kind, their amounts, and matrix numbers that are all 0."""
         here = np.flatnonzero((of_kinds == kind).any(axis=0))
         paid = [
             np.where(kinds[here] == kind, amounts[:, here], 0.0)

@@ -587,7 +587,7 @@ def _settle(walk: Any, player: Any, decay: Any) -> None:
 
 
 def run_public(walk: Any, what: Any, player: Any, first: Any, last: Any, iterations: Any, begun: Any) -> None:
-    """Do ``iterations`` updates after ``begun``, or the part ``what`` of one update, of groups ``first`` to ``last``.
+    """Do ``iterations`` updates after ``begun``, or the part ``what`` of one update for groups ``first`` to ``last``.
 
     The state records the time itself, because Ctrl-C takes effect when this function returns, before its caller could
     record anything. Players take turns. The averages consist of the plans to which the other player responds: player

@@ -187,7 +187,7 @@ class MeasuredRun:
 
 
 def best_step(problem: ConstrainedNash, beta: float, iterations: int) -> float:
-    """Return the constant ``step`` of :class:`~treeplex.CCFR` with the smallest bound on the regret of multipliers.
+    """Return the constant ``step`` of :class:`~treeplex.CCFR` that minimises the bound on the regret of multipliers.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ from ...seqform.sequence_form import SequenceForm
 
 @dataclass(frozen=True)
 class BoundConstants:
-    """The constants of a game and its constraints in the bounds.
+    """The constants of a game and its constraints that appear in the regret bounds.
 
     Parameters
     ----------

@@ -336,8 +336,8 @@ def check_precision(method: RegretMethod, problem: Problem) -> None:
     """Raise an error for 16 bits, which only the loop on public forms supports."""
     if method.precision == "half":
         raise InvalidOptionError(
-            f"{method.name} got precision='half' for {problem.name}, expected single or double: 16 bits need "
-            "an equilibrium of a game in public form, averages and alternating updates"
+            f"{method.name} got precision='half' for {problem.name}, expected single or double: half precision "
+            "supports only equilibria of games in public form, with averaging and alternating updates"
         )
 
 

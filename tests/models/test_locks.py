@@ -329,7 +329,7 @@ REFUSED = [
     ('ip at "all-in": fold 10%, fold 20%', "column 27: fold appears twice, expected once"),
     ('ip on "all-in": fold 10%', "expected at and a node after the seat"),
     ("ip at everywhere: donk 10%", "has no such action"),
-    ({"seat": "ip"}, "a lock has a seat and either strategy or frequency, or only text"),
+    ({"seat": "ip"}, "a lock needs either text alone, or a seat and one of strategy and frequency"),
     ({"seat": "ip", "strategy": {"fold": 2}}, "fold of a lock is 2, expected a probability from 0 to 1"),
     ({"seat": "ip", "strategy": {"fold": "often"}}, "fold of a lock is 'often', expected a value such as 0.25"),
     ({"seat": "ip", "strategy": []}, "the strategy of a lock is [], expected probabilities of actions"),

@@ -198,7 +198,7 @@ OTHERS = [
     ("[thresholds]\nmerge = 0.1", '[[locks]]\nseat = "co"\nstrategy = { fold = 1 }',
      "line 12: locks[1]: the seat of a lock is 'co', expected oop or ip"),
     ("[thresholds]\nmerge = 0.1", '[[locks]]\nseat = "ip"',
-     "line 12: locks[1]: a lock has a seat and either strategy or frequency, or only text"),
+     "line 12: locks[1]: a lock needs either text alone, or a seat and one of strategy and frequency"),
     ("[thresholds]\nmerge = 0.1", '[[locks]]\nseat = "ip"\nstrategy = { fold = 2 }',
      "line 12: locks[1]: fold of a lock is 2, expected a probability from 0 to 1"),
     ("[thresholds]\nmerge = 0.1", '[locks]\nseat = "ip"',

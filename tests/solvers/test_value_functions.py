@@ -496,7 +496,7 @@ def test_learned_values_are_written_and_read(learned, tmp_path):
         LinearValue(KUHN, {1: {name: array}, 2: {name: array}, 3: {name: array}}, 0.0, 0.0, 0.0).save(
             tmp_path / "bad.npz"
         )
-        with pytest.raises(SolverError, match="does not fit the border"):
+        with pytest.raises(SolverError, match="does not fit the depth limit"):
             load_value(tmp_path / "bad.npz", KUHN).query(border, ranges)
     with pytest.raises(InvalidGameError, match="is a value function of a game other than leduc"):
         load_value(tmp_path / "value.npz", LEDUC)

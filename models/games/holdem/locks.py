@@ -163,7 +163,7 @@ class Lock:
                 )
         said = [key for key in ("strategy", "frequency") if key in given]
         if len(said) != 1 or "text" in given:
-            raise InvalidConstraintError("a lock has a seat and either strategy or frequency, or only text")
+            raise InvalidConstraintError("a lock needs either text alone, or a seat and one of strategy and frequency")
         return cls(
             given.get("seat", ""), given[said[0]], given.get("at", ""), given.get("hands", "all"), said[0] == "strategy"
         )

@@ -155,7 +155,7 @@ def _coverage(call: _Call) -> Functional:
     region, (first, last) = call.region, call.window or (0, call.patrol.steps)
     assert region is not None
     if region.moves.any():
-        raise InvalidGameError(f"{region.words} is an edge, expected nodes: visits counts bodies that pass along edges")
+        raise InvalidGameError(f"{region.words} is an edge, expected nodes; use visits(…) to count passes along it")
     share = 1.0 / (last - first + 1)
     constant = 0.0
     coefficients = np.zeros(call.party.treeplex.num_sequences)

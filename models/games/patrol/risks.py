@@ -54,7 +54,7 @@ def _spread(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: M
     names = ("workload", "travel", "risk")
     name, norm = (arguments[0] if arguments else "", number_of(arguments[1]) if len(arguments) > 1 else math.inf)
     if name not in names:
-        raise InvalidGameError(f"{shown(name, 40)} is given{nearest(name, names)}, expected one of {one_of(names)}")
+        raise InvalidGameError(f"received {shown(name, 40)}{nearest(name, names)}, expected one of {one_of(names)}")
     if norm not in (1.0, 2.0, math.inf) or len(arguments) > 2:
         raise InvalidGameError(f"the norm is {shown(', '.join(arguments[1:]), 40)}, expected 1, 2 or inf")
     each = [known[f"{name}({json.dumps(unit.name, ensure_ascii=False)})"] for unit in patrol.units]
