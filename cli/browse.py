@@ -22,7 +22,7 @@ _HERE = "127.0.0.1"
 
 
 def browse(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A solved spot written by solve SPOT --out (.npz).")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A solved spot written by 'solve SPOT --out' (.npz).")],
     *,
     no_open: Annotated[bool, typer.Option("--no-open", help="Print the address without opening a browser.")] = False,
     port: Annotated[

@@ -48,7 +48,7 @@ def check_frontier(problem: str, given: Mapping[str, object]) -> None:
     CommandLineError
     """
     if problem != "rnr":
-        raise CommandLineError(f"--frontier is for rnr, and --problem is {problem}")
+        raise CommandLineError(f"--frontier is for rnr, but --problem is {problem}")
     if given.get("p") is not None:
         raise CommandLineError("--frontier finds the responses for all p, so leave --p out")
     for option, value in given.items():
@@ -146,7 +146,7 @@ def check_sensitivity(problem: str) -> None:
     CommandLineError
     """
     if problem not in _MOVABLE:
-        raise CommandLineError(f"--sensitivity is for {' and '.join(_MOVABLE)}, and --problem is {problem}")
+        raise CommandLineError(f"--sensitivity is for {' and '.join(_MOVABLE)}, but --problem is {problem}")
 
 
 def read_sensitivity(text: str) -> tuple[str, float, float]:

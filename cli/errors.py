@@ -242,7 +242,7 @@ def end_with(status: int) -> None:
 
 @contextlib.contextmanager
 def heeding_signals(for_good: bool = False) -> Iterator[list[int]]:
-    """Treat TERM, HUP and QUIT like Ctrl-C, in the main thread and unless the caller has handlers for them.
+    """Treat TERM, HUP and QUIT like Ctrl-C, but only in the main thread and only if the caller has no handlers.
 
     Parameters
     ----------

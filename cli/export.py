@@ -70,7 +70,7 @@ def export(
         list[str] | None,
         typer.Option(
             metavar="[NAME=]FILE",
-            help="Draw the player's position at each time under a strategy written by solve --out (transit only; "
+            help="Draw the player's position at each time under a strategy written by 'solve --out' (transit only; "
             "svg, png, pdf or gif). Repeat the option to compare strategies.",
         ),
     ] = None,
@@ -93,7 +93,7 @@ def export(
         raise CommandLineError(f"--out: {name} is binary and cannot be written to standard output; give a file name")
     check_files({"GAME": game}, out=out)
     if problem is not None and name not in _PROGRAMS:
-        raise CommandLineError(f"--problem is for {', '.join(_PROGRAMS)}, and the format is {name}")
+        raise CommandLineError(f"--problem is for {', '.join(_PROGRAMS)}, but the format is {name}")
     question = _question(problem or "nash") if name in _PROGRAMS else None
     from ..models.games import load_game
 
@@ -180,8 +180,7 @@ def _format_name(kind: str | None, out: str) -> str:
     if kind is None and suffix not in formats:
         hint = nearest(given, formats) if given else ""
         raise CommandLineError(
-            f"--out: the name {out!r} does not determine the format{hint}; give --format, one of {listed}, or such a "
-            "suffix"
+            f"--out: the name {out!r} does not determine the format{hint}; give --format or a suffix, one of {listed}"
         )
     return kind or suffix
 
@@ -217,9 +216,9 @@ def check_format(name: str, strategies: Sequence[str] | None, player: int | None
     """
     if strategies:
         if name not in STRATEGY_FORMATS:
-            raise CommandLineError(f"--strategy is drawn as {', '.join(STRATEGY_FORMATS)}, and the format is {name}")
+            raise CommandLineError(f"--strategy is drawn as {', '.join(STRATEGY_FORMATS)}, but the format is {name}")
     elif name == ANIMATION:
-        raise CommandLineError(f"{ANIMATION} shows strategies of transit over time; give one, --strategy FILE")
+        raise CommandLineError(f"{ANIMATION} shows strategies of transit over time; --strategy FILE names one")
     elif player is not None:
         raise CommandLineError("--player chooses whose strategy is drawn; use it with --strategy")
 

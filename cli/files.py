@@ -76,7 +76,7 @@ def check_files(
     for name, path in written.items():
         check_writable(path, name)
     if profile and out is not None and Path(out).suffix.lower() != ".npz":
-        raise CommandLineError(f"--out {out}: a profile is written as .npz; name it so (--json writes JSON)")
+        raise CommandLineError(f"--out {out}: a profile is written as .npz; use that suffix (--json writes JSON)")
 
 
 def check_distinct(inputs: Mapping[str, str | None], written: Mapping[str, str | None]) -> None:

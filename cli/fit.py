@@ -102,15 +102,15 @@ class _Log:
         str,
         typer.Argument(
             metavar="LOG",
-            help="A log written by play; for preflop and spots also hand histories (.phh, .phhs, or a folder of "
-            "them), possibly compressed. - reads standard input.",
+            help="A log written by 'treeplex play'; for preflop games and spots, also hand histories (.phh, .phhs, or "
+            "a folder of them), possibly compressed. - reads standard input.",
         ),
     ]
     game: Annotated[str, typer.Option(metavar="GAME", help=f"The game of the log: {GAME_HELP}")]
     player: Annotated[
         int,
         typer.Option(
-            "--seat", metavar="0|1", parser=seat, help="The seat of the log, for which a strategy is computed."
+            "--seat", metavar="0|1", parser=seat, help="The seat whose view the log records; the strategy is for it."
         ),
     ]
     name: Annotated[
@@ -157,8 +157,8 @@ class _Trust:
         typer.Option(
             metavar="P",
             parser=reader(Fraction, "a number from 0 to 1, such as 3/4", minimum=0, maximum=1),
-            help="Confidence in the bounds: compute the restricted Nash response to them, which loses to any "
-            "opponent at most P / (1 - P) times its gain. By default the bounds are trusted fully.",
+            help="Confidence in the bounds: compute the restricted Nash response to them, which loses at "
+            "most P / (1 - P) times its gain to any opponent. By default, the bounds are trusted fully.",
         ),
     ] = None
     penalty: Annotated[
@@ -368,11 +368,11 @@ def _fit_lines(record: Record, spot: "HoldemSpot", against: str | None, skip_bad
 
     log, theirs = record["log"], SEATS[1 - record["seat"]]
     if against is None:
-        raise CommandLineError(f"lines of {spot.spec} need --against NAME: the player to count")
+        raise CommandLineError(f"line counts of {spot.spec} need --against NAME, the player to observe")
     for name, given in others.items():
         if given is not None:
             option = f"--{name.replace('_', '-')}"
-            raise CommandLineError(f"{option} is not for {spot.spec}, whose lines are only counted; leave it out")
+            raise CommandLineError(f"{option} does not apply to {spot.spec}, where fit only counts lines; leave it out")
     record.update(interval="clopper-pearson", bonferroni=True, method=None)
     with filling(f"reading {log}", "lines", shown=record.shown) as progress:
         hands = HandHistories(_source(log), skip_bad=skip_bad, progress=progress)

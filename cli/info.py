@@ -57,8 +57,8 @@ def info(
     if spot is not None:
         if infosets:
             raise CommandLineError(
-                f"--infosets: {loaded.spec} has one infoset for each hand at {spot.size.nodes:,} nodes; treeplex solve "
-                "--hands shows the strategy of hands"
+                f"--infosets: {loaded.spec} has one infoset for each hand at {spot.size.nodes:,} nodes; "
+                "'treeplex solve --hands' shows the strategy of hands"
             )
         return describe(spot, json)
     if public and loaded.rules is None:

@@ -92,7 +92,7 @@ _held: list[Held] = []
 
 
 def _release(number: int) -> None:
-    """Release all but the first few, left over by a command that failed after it had an answer."""
+    """Release all but the first `number` holds: a command that failed after it had an answer left them."""
     for each in reversed(_held[number:]):
         each.release()
 

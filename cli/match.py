@@ -49,7 +49,7 @@ def _blinds(text: str) -> tuple[int, int]:
     small, big = map(int, parts)
     if small > big:
         raise typer.BadParameter(
-            f"{as_typed(text)}, expected the small blind first, at most the big blind: {big}/{small}"
+            f"{as_typed(text)}, expected a small blind of at most the big blind, as in {big}/{small}"
         )
     return small, big
 
@@ -135,7 +135,7 @@ def match(
         raise CommandLineError("--out: hand histories cannot be written to standard output; give a file name")
     if not 2 <= len(bots) <= 6:
         count = "one bot is" if len(bots) == 1 else f"{len(bots)} bots are"
-        raise CommandLineError(f"{count} given, expected 2 to 6, such as treeplex match call random")
+        raise CommandLineError(f"{count} given, expected 2 to 6, as in 'treeplex match call random'")
     table = seating.table(len(bots))
     check_files({}, out=out, json=json)
     with deferring_interrupts():

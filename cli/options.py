@@ -98,7 +98,7 @@ def tolerance_of(tol: float | None, game: Any) -> float | None:
         return tol
     if game.whole is None:
         raise CommandLineError(
-            f"--tol {tol}: a percentage refers to the pot of a spot, and GAME is {game.spec}; expected a number of at "
+            f"--tol {tol}: a percentage refers to the pot of a spot, but GAME is {game.spec}; expected a number of at "
             "least 0, such as 1e-4"
         )
     return float(tol) / 100.0 * float(game.whole[0])
@@ -148,8 +148,8 @@ METHOD = typer.Option("--method", metavar="M", help="The method; 'treeplex metho
 RUN, SPOT, CURVE, BOUNDS = "Long runs", "Hold'em spots", "Curves", "Bounds on the opponent"
 
 GAME_HELP = (
-    "NAME or NAME:key=value,… as listed by treeplex games; a file (.efg, .graphml, .json, .npz, or .toml for a hold'em "
-    "spot); or openspiel:NAME."
+    "NAME or NAME:key=value,… as listed by 'treeplex games'; a file (.efg, .graphml, .json, .npz, or .toml for a "
+    "hold'em spot); or openspiel:NAME."
 )
 GameArgument = Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP)]
 JsonOption = Annotated[
@@ -565,7 +565,7 @@ def choose_method(
         if option not in parameters:
             takers = [one for one, known in hyperparameters(methods).items() if option in {each.name for each in known}]
             meant = f"; did you mean --method {value}?" if isinstance(value, str) and value in METHODS else ""
-            reason = f"is for --method {', '.join(takers)}, and --method is {name}"
+            reason = f"is for --method {', '.join(takers)}, but --method is {name}"
             raise CommandLineError(f"{flag_of(option)} {reason}{meant}")
         given[option] = parameters[option].from_option(flag_of(option), value, CommandLineError)
     return find_method(text, **given)

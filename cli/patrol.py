@@ -80,8 +80,8 @@ class _Declared:
         list[str] | None,
         typer.Option(
             metavar="base=NODE,…",
-            help="A unit: base=NODE, or start=NODE; then shift=T..T, speed=S, detection=P, ends=NODE, name=TEXT; "
-            "may be repeated.",
+            help="A unit: base=NODE or start=NODE, optionally followed by shift=T..T, speed=S, detection=P, "
+            "ends=NODE or name=TEXT; may be repeated.",
         ),
     ] = None
     steps: Annotated[int | None, typer.Option(metavar="N", parser=whole, help="Number of steps in a day.")] = None
@@ -143,7 +143,9 @@ def patrol(
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(metavar="M", help="Method, as in solve; by default highs, or ccfr or dcfr for large maps."),
+        typer.Option(
+            metavar="M", help="Method, as in 'treeplex solve'; by default highs, or ccfr or dcfr for large maps."
+        ),
     ] = None,
     limits: Limits,
     what_if: Annotated[
@@ -151,8 +153,8 @@ def patrol(
         typer.Option(
             "--what-if",
             metavar="CHANGE",
-            help="Also solve with one change: 'unit NODE', 'without UNIT', 'close PLACE', a limit, or units for one "
-            "more and one fewer at each base; may be repeated.",
+            help="Also solve with one change: 'unit NODE', 'without UNIT', 'close PLACE', a limit, or 'units', which "
+            "tries one unit more and one fewer at each base; may be repeated.",
         ),
     ] = None,
     files: _Files,
@@ -209,7 +211,7 @@ def _declaration(
     if Path(path).suffix.lower() == _DECLARATION:
         given = [name for name, value in declared.items() if value not in (None, [], ())]
         if given:
-            raise CommandLineError(f"--{given[0]} is for a map, and {path} declares its own; set it in that file")
+            raise CommandLineError(f"--{given[0]} is for a map, but {path} declares a patrol; set it in that file")
         said = read_patrol(path)
         if not shut and not limits:
             return said
@@ -237,7 +239,7 @@ def _declaration(
 
 @contextmanager
 def _named_as_options(closures: int = 0) -> Iterator[None]:
-    """Let errors name the options that declare a patrol; the first closures come from the file."""
+    """Let errors name the options that declare a patrol; the first `closures` closures are the file's."""
     from ..models.games.patrol.declarations import PatrolError
 
     try:
@@ -439,7 +441,7 @@ def patrol_schedule(
     if not days:
         raise CommandLineError("--days is 0, expected at least 1")
     if day is not None and not 1 <= day <= days:
-        raise CommandLineError(f"--day is {day}, expected one of the {days:,} days, from 1")
+        raise CommandLineError(f"--day is {day}, expected a day from 1 to {days:,}")
     first = _moment(begin)
     chosen = secrets.randbelow(2**48) if seed is None else seed  # by default one that nobody can guess
     with deferring_interrupts():

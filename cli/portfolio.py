@@ -42,7 +42,7 @@ def _learner(text: str) -> str:
 
 def portfolio(
     bots: Annotated[
-        list[str], typer.Argument(metavar="A B [C…]", help="The bots to choose from, as in treeplex match.")
+        list[str], typer.Argument(metavar="A B [C…]", help="The bots to choose from, as in 'treeplex match'.")
     ],
     opponent: Annotated[str, typer.Option(metavar="BOT", help="The bot that they play against.")],
     hands: Annotated[
@@ -79,7 +79,7 @@ def portfolio(
         raise CommandLineError("one bot is given, expected two or more to choose from")
     if explore is not None and learner != "explore-then-commit":
         raise CommandLineError(
-            f"--explore is for --learner explore-then-commit only, and it is {learner}; leave it out"
+            f"--explore is for --learner explore-then-commit only, but --learner is {learner}; leave --explore out"
         )
     table = seating.table()
     check_files({}, json=json, **checkpointing.files)

@@ -69,7 +69,7 @@ def evaluation(game: "Game", record: Mapping[str, Any], sheet: Sheet, found: Map
     blocks += sheet_blocks(sheet.without("game", "strategies", "left_out"))
     if any(record["left_out"] or ()):
         blocks.append(prose("Infosets missing in the files are played uniformly.", cls="warn"))
-    blocks += [heading("Strategies"), *strategy_blocks(list(found.values()), "treeplex show FILE prints them all")]
+    blocks += [heading("Strategies"), *strategy_blocks(list(found.values()), "'treeplex show FILE' prints them all")]
     blocks += game_blocks(game, list(found.values()))
     return _page(f"evaluation on {game.spec}", game, blocks)
 
@@ -136,7 +136,7 @@ def _differences(
 
         headings = ("infoset", "action", "reach", "A", "B", "B − A")
         caption = f"Player {player}, largest differences first; reach is the smaller of both"
-        more = "treeplex show A --against B prints all"
+        more = "'treeplex show A --against B' prints all"
         yield table(headings, rows(), caption=caption, words=(0, 1), more=more, room=500_000, total=len(order))
 
 

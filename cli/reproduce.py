@@ -53,7 +53,7 @@ def reproduce(
 
     if name is None or listed:
         if name is not None or full or out is not None or checkpointing != Checkpointing():
-            raise CommandLineError("--list, or no NAME, lists the figures and tables: leave the other arguments out")
+            raise CommandLineError("--list (or no NAME) only lists figures and tables; leave the other arguments out")
         check_files({}, json=json)
         _list(list(EXPERIMENTS.values()), json)
         return ExitStatus.SUCCESS

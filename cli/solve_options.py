@@ -17,7 +17,7 @@ class Asked:
         typer.Option(
             metavar="P",
             help="The problem: nash (the default), constrained, best-response, rnr, epsilon-safe, style, cdbr, cdrnr "
-            "or another one listed by treeplex problems. Or NAME:key=value,…, such as "
+            "or another one listed by 'treeplex problems'. Or NAME:key=value,…, such as "
             "rnr:opponent=uniform,p=1/2.",
         ),
     ] = None
@@ -43,8 +43,9 @@ class Asked:
         str | None,
         typer.Option(
             metavar="M",
-            help="The method: highs, exact, cfr+, dcfr, ccfr, pref-cfr or another one listed by treeplex methods; "
-            "the default depends on the problem and its size. Or NAME:key=value,…, such as dcfr:alpha=1.5.",
+            help="The method: highs, exact, cfr+, dcfr, ccfr, pref-cfr or another one listed by "
+            "'treeplex methods'; the default depends on the problem and its size. Or NAME:key=value,…, such as "
+            "dcfr:alpha=1.5.",
         ),
     ] = None
 
@@ -117,7 +118,7 @@ class OfSpot:
             metavar="LOCK",
             rich_help_panel=SPOT,
             help="A known or assumed action of a player in a spot of hold'em: 'ip at \"bet 120\": fold 40%'; may be "
-            "repeated. Also reports the gain from the lock and its risk, or with --frontier their trade-off.",
+            "repeated. Also reports the gain from the lock and its risk, or, with --frontier, their trade-off.",
         ),
     ] = None
 
@@ -129,7 +130,7 @@ class Files:
     out: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Write the profile to FILE (.npz), or for a spot the file that treeplex show reads."
+            metavar="FILE", help="Write the profile to FILE (.npz); for a spot, a file that 'treeplex show' reads."
         ),
     ] = None
     plot: Annotated[

@@ -138,7 +138,7 @@ class SolveSteps:
         for name, text in (("hands", of.hands), ("at", of.at), ("chart", of.chart)):
             if text is not None and self.spot is None:
                 raise CommandLineError(
-                    f"--{name} {text}: expected a spot of hold'em (.toml), and GAME is {self.loaded.spec}"
+                    f"--{name} {text}: expected a spot of hold'em (.toml), but GAME is {self.loaded.spec}"
                 )
         if self.spot is not None:
             self.record.update(dict.fromkeys(spots.KEYS))
@@ -297,7 +297,7 @@ def _check_start(path: str | None, method: "Method") -> None:
         return
     if not method.takes_start:
         takers = [name for name, maker in METHODS.items() if maker().takes_start]
-        raise CommandLineError(f"--start is for --method {', '.join(takers)}, and --method is {method.name}")
+        raise CommandLineError(f"--start is for --method {', '.join(takers)}, but --method is {method.name}")
     try:
         regular_size(path)
         with Path(path).open("rb") as file:
@@ -322,9 +322,9 @@ def _check_value(text: str | None, method: str, problem: str) -> None:
 
     problems = sorted(name for name, each in PROBLEMS.items() if each.always_needs <= DepthLimitedCFR.serves)
     if problem not in problems:
-        raise CommandLineError(f"--value is for --problem {', '.join(problems)}, and --problem is {problem}")
+        raise CommandLineError(f"--value is for --problem {', '.join(problems)}, but --problem is {problem}")
     if text != "exact" and method not in _BASES:
-        raise CommandLineError(f"--value {text} is for --method {', '.join(_BASES)}, and --method is {method}")
+        raise CommandLineError(f"--value {text} is for --method {', '.join(_BASES)}, but --method is {method}")
     if not text.endswith(".npz"):
         _value_of(text)
 

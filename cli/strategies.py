@@ -182,7 +182,7 @@ def _selected(file: str, selection: _Selection, record: Record) -> _Shown:
         known = [str(label) for each in loaded.sequence_form.treeplexes for label in each.infoset_labels]
         raise CommandLineError(
             f"--infoset {infoset}: no infoset of {loaded.spec} matches{nearest(infoset, known)}; * stands for any "
-            f"text: --infoset '{infoset.strip('*')}*' shows those that begin so"
+            f"text: --infoset '{infoset.strip('*')}*' shows those that begin with this text"
         )
     return _Shown(loaded, found, beside, left_out, rows)
 
@@ -476,7 +476,7 @@ def compare(
         other, _ = _strategies(second, loaded, tuple(range(loaded.num_players)), normalise)
     shared = sorted(set(one) & set(other))
     if not shared:
-        raise CommandLineError(f"{first} contains strategies of players {sorted(one)}, and {second} of {sorted(other)}")
+        raise CommandLineError(f"{first} is for players {sorted(one)}, but {second} is for players {sorted(other)}")
     rows = [_difference(one[player], other[player]) for player in shared]
     found: dict[str, Any] = {"players": rows}
     if len(other) == loaded.num_players:
@@ -493,7 +493,7 @@ def compare(
 
 
 def _difference(one: "Strategy", other: "Strategy") -> dict[str, Any]:
-    """Return the distance between two strategies: in their plans, and in the behaviour where both reach."""
+    """Return the distance between two strategies: in their plans, and in behaviour at infosets that both reach."""
     import numpy as np
 
     treeplex = one.treeplex
@@ -513,7 +513,7 @@ def _difference(one: "Strategy", other: "Strategy") -> dict[str, Any]:
 def _costs(
     game: "Game", one: Mapping[int, "Strategy"], other: Mapping[int, "Strategy"], rows: list[dict[str, Any]], top: int
 ) -> list[dict[str, Any]]:
-    """Return where A's strategies lose most against B's, and add to `rows` at how many infosets a difference is free.
+    """Return where A's strategies lose most against B's; add the number of infosets with free differences to `rows`.
 
     An infoset counts only if A reaches it and differs there from B by more than :data:`_ALIKE`.
     """
@@ -600,7 +600,7 @@ def _game_of(file: str, game: str | None) -> str:
     from ..seqform.strategy_files import game_of
 
     if not Path(file).exists():
-        raise CommandLineError(f"{file}: no such file; with --game GAME it may be nash, uniform and so on")
+        raise CommandLineError(f"{file}: no such file; names such as nash and uniform need --game GAME")
     named = game_of(file)
     if not named:
         from ..seqform.interchange.files import other_kind

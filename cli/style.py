@@ -284,8 +284,8 @@ def _check_players(method: str, game: "Game") -> None:
     """Reject games of more than two players for methods that solve linear programs."""
     if game.num_players > 2:
         raise CommandLineError(
-            f"style by {method} needs two players, and {game.spec} has {game.num_players}; --method {_SEARCHES} takes "
-            "any number"
+            f"style with --method {method} needs two players, but {game.spec} has {game.num_players}; "
+            f"--method {_SEARCHES} takes any number"
         )
 
 
@@ -301,7 +301,7 @@ def _reference(name: str | None, game: "Game", player: int) -> "Strategy | None"
     if name is None:
         return None
     if game.num_players > 2:
-        raise CommandLineError(f"--reference is for two players, and {game.spec} has {game.num_players}; leave it out")
+        raise CommandLineError(f"--reference is for two players, but {game.spec} has {game.num_players}; leave it out")
     with waiting(f"the reference, {name}"):
         return opponent_strategy(name, game, 1 - player)
 
@@ -376,7 +376,7 @@ def _betas(record: dict[str, Any]) -> list[str]:
 
 
 def _targets(record: dict[str, Any]) -> Table:
-    """Return a row per target: the strategy's value, the value attainable alone, and the price of more."""
+    """Return a row per target: the value reached, the range attainable without other targets, and the cost per unit."""
     rows = [
         one | {"alone": None if one["low"] is None else (one["low"], one["high"]), "price": prices.get(one["target"])}
         for prices in [record["multipliers"]]

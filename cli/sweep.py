@@ -136,7 +136,7 @@ def _folder(out: str | None, where: _Where, drawn: _Drawn, varied: list[str]) ->
         raise CommandLineError(f"--address {where.address} requires --backend dask or ray")
     make_folder(out, "--out")
     if (x is not None or drawn.y is not None) and drawn.plot is None and drawn.html is None:
-        raise CommandLineError("--x and --y choose the axes of --plot and --html; give one of those")
+        raise CommandLineError("--x and --y choose the axes of --plot and --html; give --plot or --html too")
     return out
 
 

@@ -43,12 +43,12 @@ def tune(
         list[str] | None,
         typer.Option(
             metavar="BOT",
-            help="The bot to beat, as in treeplex match; several opponents play the same deals. By default the bot "
-            "as it was at the start of each round.",
+            help="The bot to beat, as in 'treeplex match'; several opponents play the same deals. By default, the "
+            "bot as it was at the start of each round.",
         ),
     ] = None,
     rounds: Annotated[
-        int, typer.Option(metavar="N", parser=_count, help="Number of rounds over all numbers of the bot.")
+        int, typer.Option(metavar="N", parser=_count, help="Number of rounds; each tunes every number of the bot.")
     ] = 1,
     steps: Annotated[
         int, typer.Option(metavar="N", parser=_count, help="How many values to try per number and round.")

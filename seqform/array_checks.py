@@ -165,7 +165,7 @@ def check_leaves(sequences: Integers, chance: Floats, payoffs: Floats, **exact: 
         )
     for name, given in exact.items():
         if given is not None and (not isinstance(given, tuple) or len(given) != len(chance)):
-            raise InvalidGameError(f"{name} is {shown(given)}, expected a tuple with one entry per leaf, {len(chance)}")
+            raise InvalidGameError(f"{name} is {shown(given)}, expected a tuple of {len(chance)} entries, one per leaf")
     for name, numbers, sound in (
         ("payoffs", payoffs, np.isfinite(payoffs).all(axis=1)),
         ("chance", chance, np.isfinite(chance) & (chance >= 0.0)),

@@ -62,7 +62,7 @@ def deprecated_names(
 
 
 def _whereabouts(module: str, name: str) -> str:
-    """Return a hint: the package below a module that has a name, or the most similar names."""
+    """Return a hint: the subpackage of a module that defines a name, or else the most similar names."""
     from .errors import nearest  # imported late, so that importing the top module stays fast
 
     here = Path(str(sys.modules[module].__file__)).parent

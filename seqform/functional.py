@@ -300,7 +300,7 @@ def _reach_matrix_in_public_form(game: HasSequenceForm, form: Any, player: int, 
 
 
 def leaves_below(game: HasSequenceForm, player: int, infosets: Any = None) -> tuple[Any, Any]:
-    """Return infosets of a player, and the leaves below each to which the player's first actions lead.
+    """Return infosets of a player, and for each the leaves below it that the player reaches by first actions.
 
     The leaves represent the histories of the infoset: the reach by chance and the others has the same sum over the
     leaves as over the histories.
@@ -411,7 +411,7 @@ def _tree_of(game: HasSequenceForm, player: int) -> tuple[Treeplex, LeafTable]:
 
 
 def _over_one_denominator(numbers: Floats) -> tuple[Floats, float]:
-    """Convert numbers to integers over one common denominator; return the numbers and 1 if that is not possible.
+    """Return numbers as integers and their common denominator; the same numbers and 1 if that is not possible.
 
     Sums of integers are exact. Results for uniform play are therefore rounded only once, at the end, and methods that
     solve in fractions find the exact fraction.

@@ -282,7 +282,7 @@ class Treeplex(ReadOnly):
         if self._parents is None:
             raise UnsupportedProblemError(
                 "this needs a treeplex in which one sequence leads to each infoset, but the player's plans form a flow "
-                "polytope, in which several sequences may"
+                "polytope, in which several sequences may lead to one"
             )
         return self._parents
 

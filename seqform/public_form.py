@@ -444,7 +444,7 @@ class PublicForm(ReadOnly):
 
     @cached_property
     def _nearest(self) -> tuple[Indices, Indices]:
-        """For each public state, the fewest leaves that carry all of its probability, and the child above them."""
+        """For each public state, how few leaves carry all of its probability, and the child above them."""
         costs, choices = np.ones(len(self.players), dtype=np.int64), np.zeros(len(self.players), dtype=np.int64)
         for node in np.flatnonzero(self.players != TERMINAL)[::-1].tolist():
             after = self.children[node]

@@ -329,7 +329,7 @@ def _own_knowledge(timed: Timed, player: int, num_infosets: int) -> list[int]:
 
 
 def _public_states(histories: Histories, timed: Timed, knowledge: list[list[int]]) -> PublicTree:
-    """Process times in order: the knowledge of players who have made their last decision, and common knowledge."""
+    """Find, time by time, the knowledge of players who have made their last decision, and the public states."""
     before, movers, events, history = timed.before, timed.movers, timed.events, timed.history
     states = [0] * len(before)
     parents = [-1]
@@ -374,7 +374,7 @@ def _public_states(histories: Histories, timed: Timed, knowledge: list[list[int]
 
 
 def _hidden_events(here: list[int], states: list[int], timed: Timed, knowledge: list[list[int]]) -> set[int]:
-    """Return the public states at a time whose events some player who will still act cannot distinguish afterwards."""
+    """Return the public states after which some player who will still act cannot distinguish the events of a time."""
     before, events = timed.before, timed.events
     hidden: set[int] = set()
     for known in knowledge:

@@ -397,7 +397,7 @@ def public_tree_from_rules(rules: Rules, form: SequenceForm | None = None) -> Pu
             if changes[0] != changes[-1]:
                 raise InvalidGameError(
                     f"{history} is an outcome of a chance node with the public state {shown(labels[before])}, "
-                    "which some outcomes change and others do not: expected all, or none if the event is private"
+                    "which some outcomes change and others do not: expected all to change it, or none if it is private"
                 )
         if history.player == CHANCE:
             history.data = here, []

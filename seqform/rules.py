@@ -133,7 +133,7 @@ def check_members(rules: Any, name: str = "", fields: Container[str] = ()) -> No
     """
     for member in _MEMBERS:
         if not hasattr(rules, member) and member not in fields:
-            raise InvalidGameError(f"{name or shown(rules)} does not have the rules of a game: it has no {member}")
+            raise InvalidGameError(f"{name or shown(rules)} does not define the rules of a game: it has no {member}")
 
 
 def outcomes_of(rules: Any) -> Callable[[Any], Sequence[tuple[Hashable, Number]]]:

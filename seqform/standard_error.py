@@ -29,7 +29,7 @@ def is_terminal(stream: Any) -> bool:
 
 
 class StandardError(io.TextIOBase):
-    """A stream that writes to the ``sys.stderr`` of the time when it was made, if that can be written to."""
+    """A stream that writes to what ``sys.stderr`` was when it was created, if that is writable."""
 
     def __init__(self) -> None:
         self._stream: Any = sys.stderr

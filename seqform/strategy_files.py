@@ -204,7 +204,7 @@ def read_strategies(path: str | Path, game: HasSequenceForm | SequenceForm, *, n
 
 
 def numbered(path: str | Path) -> tuple[str | Path, int | None]:
-    """Split ``PATH:N``, unless it is a file, into the path and the number of an equilibrium, from 1.
+    """Split ``PATH:N``, unless it is a file, into the path and the number of an equilibrium, counted from 1.
 
     Examples
     --------
@@ -298,7 +298,7 @@ def _check_header(header: Mapping[str, Any], form: SequenceForm) -> None:
     if header["format"] != FORMAT or header["version"] != VERSION:
         raise InvalidStrategyError(
             f"the file has format {shown(header['format'])} version {shown(header['version'])}, "
-            f"expected {FORMAT!r} version {VERSION}, as treeplex solve --out and Profile.save write it"
+            f"expected {FORMAT!r} version {VERSION}, as written by 'treeplex solve --out' and Profile.save"
         )
     name, found = one_line(str(header["game"])) or "unnamed", one_line(str(header["fingerprint"]))
     if found != form.fingerprint:
@@ -419,7 +419,7 @@ def _read_gambit(text: str, form: SequenceForm, number: int | None) -> Behaviour
     sizes = [treeplex.num_sequences - 1 for treeplex in form.treeplexes]
     if len(numbers) != sum(sizes):
         raise InvalidStrategyError(
-            f"an equilibrium has {len(numbers)} probabilities, expected {sum(sizes)}, those of behaviour strategies"
+            f"an equilibrium has {len(numbers)} probabilities, expected {sum(sizes)}: one per action and infoset"
         )
     values = np.array([_probability(number.strip(), "Gambit's line") for number in numbers])
     parts = np.split(values, np.cumsum(sizes)[:-1])

@@ -302,7 +302,7 @@ class _Remembering:
 
 
 class _Remembered(types.Function):
-    """The type of a built-in function that asks the typing context for its signatures.
+    """The type of a built-in function; it gets the signatures from the typing context.
 
     numba's code generator would otherwise ask the function itself, which has no cache.
     """

@@ -100,7 +100,7 @@ class FeasiblePlans:
         return _known[rows]
 
     def _exclude(self, constraint: Constraint) -> None:
-        """Exclude, by bounds, the actions that a linear constraint rules out because its bound is its least value."""
+        """Exclude, by bounds, the actions that a linear constraint rules out if no plan is below its bound."""
         if not isinstance(constraint, LinearConstraint):
             return
         costs = np.zeros(self.treeplex.num_sequences)

@@ -35,7 +35,7 @@ def solution_figure(solution: "Solution", *shown: str) -> "Figure":
         if not found[name]:
             there = [each for each, panel in PANELS.items() if panel.of(solution)]
             raise UnsupportedProblemError(
-                f"this solution of {solution.problem.name} by {solution.method.name} has no {name} to draw, but "
+                f"this solution of {solution.problem.name} by {solution.method.name} has no {name} to draw, only "
                 f"{', '.join(there)}"
             )
     chosen = [name for name, draws in found.items() if draws]

@@ -59,7 +59,7 @@ def largest_repairs(
     top: int = 10,
     passes: int | None = None,
 ) -> Repairs:
-    """Return the infosets at which a change of the strategy there alone reduces a player's exploitability most.
+    """Return the infosets where changing the strategy at one of them alone reduces a player's exploitability most.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ class _Side:
         return _Repair(self, infoset, lower, max(float(self.bounds[infoset]), lower), played)
 
     def _always(self, sequence: int) -> Floats:
-        """Return the plan that always plays a sequence's action at its infoset, and as before everywhere else."""
+        """Return the plan that always plays a sequence's action at its infoset, and plays as before everywhere else."""
         behaviour, infoset = self.behaviour.copy(), self.own.sequence_infosets[sequence]
         behaviour[self.own.offsets[infoset] : self.own.offsets[infoset + 1]] = 0.0
         behaviour[sequence] = 1.0

@@ -247,7 +247,7 @@ def problem(**attributes):
         (register_game, game(name=3), "Mine: name is 3, expected the name of the game on the command line"),
         (register_game, game(name="a:b"), "the name is 'a:b', expected letters, digits"),
         (register_game, Rules, "expected a Family, or a frozen dataclass of rules, got <class"),
-        (register_game, NO_RULES, "Mine does not have the rules of a game: it has no"),
+        (register_game, NO_RULES, "Mine does not define the rules of a game: it has no"),
         (register_game, game(name="kuhn"), r"'kuhn': one of treeplex \(treeplex.models.games.kuhn.Kuhn\) and one"),
         (register_method, "mine", "expected a dataclass that is a subclass of Method, got 'mine'"),
         (register_method, Rules, "Rules is not a Method; expected a dataclass that is a subclass of Method"),

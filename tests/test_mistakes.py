@@ -20,7 +20,7 @@ COMMANDS = [
     # commands and options
     ("slove kuhn", "'slove'", "did you mean solve?"),
     ("help", "'help'", "did you mean --help?"),
-    ("solve", "GAME", "as listed by treeplex games"),
+    ("solve", "GAME", "as listed by 'treeplex games'"),
     ("solve kuhn leduc", "leduc", "expected GAME alone"),
     ("doctor kuhn", "kuhn", "expected options alone"),
     ("solve kuhn --metod cfr", "--metod", "did you mean --method?"),
@@ -112,7 +112,7 @@ COMMANDS = [
     ("solve kuhn --problem rnr --p 0.5 --opponent random:sed=1", "'sed'", "did you mean seed?"),
     ("solve kuhn --problem rnr --p 0.5 --opponent none.npz", "none.npz", "no such file"),
     ("solve kuhn --problem rnr --p 0.5 --opponent leduc.npz", "leduc", "fingerprint"),
-    ("solve kuhn --problem rnr --p 0.5 --opponent game.npz", "'treeplex matrices'", "as treeplex solve --out"),
+    ("solve kuhn --problem rnr --p 0.5 --opponent game.npz", "'treeplex matrices'", "by 'treeplex solve --out'"),
     ("solve leduc --problem rnr --p 0.5 --opponent uniform:without=rise", "'rise'", "did you mean raise?"),
     ("solve leduc --problem rnr --p 0.5 --opponent mixture:uniform+nash", "'uniform'", "such as 0.3*uniform"),
     # constraints, terms and targets

@@ -463,8 +463,8 @@ def compare_with_style(exact: Solution, preferring: Solution, tolerance: float) 
         and style.game.fingerprint == game.fingerprint
     ):
         raise UnsupportedProblemError(
-            f"received {style.name} on {style.game.spec} and {preferring.problem.name} on {game.spec}; expected style "
-            "with a functional, and nash on the same game"
+            f"received {style.name} on {style.game.spec} and {preferring.problem.name} on {game.spec}; expected "
+            "problem style with a functional, and problem nash on the same game"
         )
     round_off = ROUND_OFF * game.sequence_form.payoff_scale
     own = preferring.profile[functional.player]

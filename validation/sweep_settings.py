@@ -29,7 +29,7 @@ _SPAN = ("from", "to", "steps", "scale")
 def expand(
     fixed: Setting | None = None, grid: Mapping[str, Any] | None = None, listed: Sequence[Setting] | None = None
 ) -> list[dict[str, Any]]:
-    """Return all settings: each entry of a list with each combination of a grid's values, the last varying fastest.
+    """Return all settings: each entry of a list with each combination of a grid's values; the last name varies fastest.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def expand(
     for name in axes:
         owners = ["a fixed setting"] * (name in fixed) + ["the list"] * any(name in one for one in listed)
         if owners:
-            raise UnsupportedProblemError(f"grid.{name}: {owners[0]} has it too, expected it only once")
+            raise UnsupportedProblemError(f"grid.{name}: {owners[0]} also sets {name}, expected it only once")
     return [
         {**fixed, **one, **dict(zip(axes, values, strict=True))}
         for one in listed
@@ -121,10 +121,12 @@ def _span(owner: str, given: Mapping[str, Any]) -> list[Any]:
     for name in given:
         if name not in _SPAN:
             hint = nearest(name, _SPAN)
-            raise UnsupportedProblemError(f"{owner}: unknown key {shown(name, 60)}{hint}; expected from, to and steps")
+            raise UnsupportedProblemError(
+                f"{owner}: unknown key {shown(name, 60)}{hint}; expected the keys from, to and steps"
+            )
     for name in _SPAN[:3]:
         if name not in given:
-            raise UnsupportedProblemError(f"{owner}: {name} is missing; expected from, to and steps")
+            raise UnsupportedProblemError(f"{owner}: {name} is missing; expected the keys from, to and steps")
     steps = check_whole(given["steps"], f"{owner}.steps", UnsupportedProblemError, f"[2, {MAX_SETTINGS}]")
     scale = check_choice(given.get("scale", "linear"), f"{owner}.scale", UnsupportedProblemError, ("linear", "log"))
     interval = "(0, inf)" if scale == "log" else "(-inf, inf)"

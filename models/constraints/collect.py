@@ -79,7 +79,7 @@ def _wrong(name: str, what: str) -> InvalidConstraintError:
 
 def _check_game(constraint: Constraint, game: Game) -> None:
     if constraint.player not in range(game.num_players) or isinstance(constraint.player, bool):
-        raise _wrong(constraint.name, f"is on player {shown(constraint.player)}, expected 0 to {game.num_players - 1}")
+        raise _wrong(constraint.name, f"is for player {shown(constraint.player)}, expected 0 to {game.num_players - 1}")
     if constraint.fingerprint not in (None, game.fingerprint):
         raise _wrong(
             constraint.name,

@@ -219,7 +219,7 @@ class Tokens:
         if token.kind == "end":
             return title
         if token.kind != "word" or token.text != "as":
-            raise self.error(token.start, f"received {token.shown}, expected the end, or as NAME")
+            raise self.error(token.start, f"received {token.shown}, expected the end, or 'as NAME'")
         self.take()
         rest = self._text[self._position :]
         if rest.lstrip().startswith('"'):
@@ -229,7 +229,7 @@ class Tokens:
         else:
             name = " ".join(rest.split())
         if not name:
-            raise self.error(len(self._text), "received the end, expected a name after as")
+            raise self.error(len(self._text), "received the end, expected a name after 'as'")
         try:
             check_name(name)
         except InvalidConstraintError as error:

@@ -131,8 +131,8 @@ class CutOffRules:
         label_of = public_labels(rules)
         if label_of is None or rules.num_players != 2:
             raise UnsupportedProblemError(
-                f"{shown(rules, 60)}: looking ahead from a public state needs two-player rules with a method "
-                "public_state"
+                f"{shown(rules, 60)}: looking ahead from a public state needs two-player rules with a "
+                "method named public_state"
             )
         self._rules, self._player, self._path, self._lookahead = rules, player, path, lookahead
         self._worths, self._settled, self._modelled = worths, settled, modelled
@@ -141,7 +141,7 @@ class CutOffRules:
         self._knows: Any = getattr(rules, "private_information", None)
         if self._knows is None and len(worths) > 1:
             raise UnsupportedProblemError(
-                f"{shown(rules, 60)}: a choice of continuations needs rules with a method private_information"
+                f"{shown(rules, 60)}: a choice of continuations needs rules with a method named private_information"
             )
         #: The public state of each of the player's infosets in the tree.
         self.nodes: dict[Hashable, PublicNode] = {}

@@ -208,7 +208,7 @@ def gift_rates(view: PlayerView, plan: Floats) -> SequenceRates:
 def allowances(
     view: PlayerView, program: StepProgram, plan: Floats, later: Integers, roots: SubgameRoots | None = None
 ) -> SequenceRates:
-    """Return how much less the subgames after a step may pay than in its plan, without a loss in the worst case.
+    """Return how much worse than in a step's plan the later subgames may be without a loss in the worst case.
 
     If the other player's action is not a best response to the plan, the following subgames may get worse by its gift
     plus the allowance from above. The public states that follow share each allowance by their masses, as defined by

@@ -97,7 +97,7 @@ class ResolvingRun:
         return self.gadget.name == "full" or self.p == 1.0
 
     def goes_on(self, number: int) -> bool:
-        """Return whether the plan that a step continues already solves it, because the step sees no more."""
+        """Return whether the plan that a step continues already solves the step, which sees no further."""
         before = self.steps[number].before
         return (
             self.whole
@@ -256,7 +256,7 @@ class LocalRun(ResolvingRun):
         )
 
     def _answers(self, step: DecisionStep) -> Floats:
-        """Return the other player's continuation: the model, then a player who folds as often as the model, else calls.
+        """Return the other player's continuation: play the model, then fold as often as the model and otherwise call.
 
         It folds only in answer to the step's own action, one level further down.
         """

@@ -240,7 +240,7 @@ class SubgameRoots:
         return treeplex, numbers[self.leaf_sources]
 
     def numbers(self, first: int, entries: Numbers) -> Numbers:
-        """Return the index in a reply of each way in and of each of ``sequences``, which follow from ``first`` on."""
+        """Return the index in a reply of each way in and of each of ``sequences``, which begin at ``first``."""
         return np.concatenate([entries, first + np.arange(len(self.sequences), dtype=np.int64)])
 
     def masses(self, game: Game, plan: Floats) -> Floats:

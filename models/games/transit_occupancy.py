@@ -79,7 +79,8 @@ def transit_rules(game: Game) -> Transit:
     # A file may be called transit too, and then has no parameters.
     if game.name != Transit.name or "form" not in game.parameters:
         raise UnsupportedProblemError(
-            f"{game.spec} has no grid to show a strategy on; expected a transit game; treeplex show prints the strategy"
+            f"{game.spec} has no grid to show a strategy on, expected a transit game; 'treeplex show' prints "
+            "strategies of other games"
         )
     rules = Transit(**game.parameters)
     if rules.form != "flow":

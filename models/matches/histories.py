@@ -267,7 +267,7 @@ def _with_toml(text: str, line: int) -> dict[str, Any]:
         place = _PLACE.search(reason)
         where = f" in line {line + int(place[1]) - 1}, column {place[2]}" if place and place[1] else ""
         reason = _PLACE.sub("", reason)
-        raise BadLineError("no TOML", f"it is not TOML: {reason[:1].lower()}{reason[1:]}{where}") from None
+        raise BadLineError("no TOML", f"not valid TOML: {reason[:1].lower()}{reason[1:]}{where}") from None
 
 
 def _hand(fields: dict[str, Any], line: int) -> Hand:

@@ -90,7 +90,7 @@ def wilson_intervals(
 def clopper_pearson_intervals(
     successes: npt.ArrayLike, trials: npt.ArrayLike, confidence: float, *, comparisons: int = 1
 ) -> Intervals:
-    """Return Clopper and Pearson's intervals for probabilities, which hold with at least the confidence for every p.
+    """Return Clopper and Pearson's intervals for a probability p, with at least the given confidence for every p.
 
     Parameters
     ----------

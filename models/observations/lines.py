@@ -99,7 +99,7 @@ class LineObservations:
         check_two_players("an opponent model", self.game)
         object.__setattr__(self, "player", checked_player(self.game, self.player))
         if self.game.public_form is None:
-            raise UnsupportedProblemError(f"line observations need a public form, and {self.game.spec} has none")
+            raise UnsupportedProblemError(f"line observations need a public form, but {self.game.spec} has none")
         nodes = len(self.form.players)
         own, theirs = (len(self.form.states[seat]) for seat in (self.player, self.opponent))
         for name, shape in (("passed", (nodes,)), ("held", (nodes, own)), ("shown", (nodes, theirs))):
@@ -208,7 +208,7 @@ class LineObservations:
         return found
 
     def _arrival(self, node: int) -> Floats:
-        """Return, by the opponent's private state, how likely chance and the observer play to a public state."""
+        """Return, by the opponent's private state, how likely chance and the observer are to play to a public state."""
         form = self.form
         found: Floats = form.arrival(self.opponent, node, self.reach[node]) * form.weights[self.opponent]
         return np.abs(found)

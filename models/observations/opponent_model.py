@@ -200,7 +200,7 @@ class OpponentModel:
 
     @cached_property
     def frequency_constraints(self) -> tuple[LinearConstraint, ...]:
-        """Equations of the probability of each event with its frequency, as two constraints each."""
+        """Two constraints per event that together set its probability equal to its frequency."""
         return self._bounded(self.frequencies, self.highest)
 
     @cached_property

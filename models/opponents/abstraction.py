@@ -142,7 +142,8 @@ def _reader(game: Game, buckets: Any) -> Bucket:
         return buckets  # type: ignore[no-any-return]
     for player, own in buckets.items():
         if isinstance(player, bool) or player not in range(game.num_players):
-            raise InvalidGameError(f"buckets for player {shown(player)}: {game.spec} has 0 to {game.num_players - 1}")
+            known = f"{game.spec} has players 0 to {game.num_players - 1}"
+            raise InvalidGameError(f"buckets for player {shown(player)}: {known}")
         if not isinstance(own, Mapping):
             raise InvalidGameError(f"the buckets of player {player} are {shown(own)}, expected a mapping of labels")
         for label in own:
@@ -176,7 +177,7 @@ def _merge(player: int, treeplex: Treeplex, bucket_of: Bucket) -> tuple[Treeplex
             if not alike:
                 raise InvalidGameError(f"{both} actions {shown(actions)} and {shown(own)}: give them different buckets")
             pasts = " and ".join(_past(treeplex, merged, each) for each in (other_parent, parent))
-            raise ImperfectRecallError(f"{both} different own pasts, {pasts}: a bucket must not forget an earlier one")
+            raise ImperfectRecallError(f"{both} different own pasts, {pasts}: a bucket must remember earlier buckets")
         place = {action: begin + order for order, action in enumerate(actions)}
         start = int(treeplex.offsets[infoset])
         sequences[start : start + len(own)] = [place[action] for action in own]

@@ -77,7 +77,7 @@ class DefendingBot:
     def begin(self, table: Table, seat: int) -> None:
         """Start a hand."""
         if table.seats != 2:
-            raise InvalidStrategyError(f"bot defending needs a table with two seats, and this one has {table.seats}")
+            raise InvalidStrategyError(f"bot defending needs a table with two seats, but this one has {table.seats}")
         self.bot.begin(table, seat)
 
     def act(self, view: View, rng: np.random.Generator) -> str:

@@ -85,7 +85,7 @@ def reading(source: str | os.PathLike[str] | BinaryIO, kind: str) -> Iterator[An
 
 
 def refuse_foreign(sources: Iterable[Any]) -> None:
-    """Raise an error if nothing was read and the file is another program's, whose lines are not bad lines of a log.
+    """Raise an error if nothing was read and the file is another program's: it is not a log with bad lines.
 
     Raises
     ------

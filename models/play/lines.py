@@ -281,7 +281,8 @@ class LogLines:
                 others.append((seat, label))
             elif label != private:
                 raise BadLineError(
-                    "contradiction", f"shown has {shown(label, 60)} for the own seat, but private is {shown(private)}"
+                    "contradiction",
+                    f"shown has {shown(label, 60)} for the observer's seat, but private is {shown(private)}",
                 )
         return tuple(sorted(others))
 

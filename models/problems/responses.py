@@ -232,7 +232,7 @@ class RestrictedNash(ResponseProblem, SaddleProblem):
         curved = [one.name for one in self.constraints if not one.function.is_affine]
         if curved:
             raise UnsupportedProblemError(
-                f"{self.name} accepts only linear constraints on the opponent, and {shown(curved[0])} is not linear; "
+                f"{self.name} accepts only linear constraints on the opponent, but {shown(curved[0])} is not linear; "
                 "best-response and epsilon-safe accept it"
             )
 

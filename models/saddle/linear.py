@@ -145,7 +145,7 @@ def _blocks(saddle: Saddle, room: Any = 0) -> ProgramBlocks:
 
 
 def _add_response(blocks: ProgramBlocks, view: PlayerView, weight: Any, more: dict[str, Any], prefix: str = "") -> None:
-    """Add ``weight`` times the payoff that x guarantees to the objective: the columns q and the rows that bound them.
+    """Add to the objective ``weight`` times the payoff that x guarantees: the columns q and the rows that bound them.
 
     ``more`` contains additional terms of the rows by block of columns; the names of all new blocks begin with the
     prefix.

@@ -216,7 +216,7 @@ def check_player_count(problem: str, game: Game) -> None:
     UnsupportedProblemError
     """
     if game.num_players != 2:
-        raise UnsupportedProblemError(f"{problem} needs two players, and {game.spec} has {game.num_players}")
+        raise UnsupportedProblemError(f"{problem} needs two players, but {game.spec} has {game.num_players}")
 
 
 def zero_sum_of(problem: str, game: Game) -> Game:

@@ -95,7 +95,7 @@ class Rows:
         return weighted_minorant(self.constraints, self.capped(multipliers), plan, subgradients)
 
     def best_subgradients(self, multipliers: Mapping[str, Any], gradient: Any) -> dict[str, Floats]:
-        """Return the subgradients that prove the most of max over x' of gradient · x' − λ f(x'), where they are known.
+        """Return the subgradients that prove the best bound on max over x' of gradient · x' − λ f(x'), if known.
 
         By constraint. They are known for functions with a conjugate in closed form, and computed only if constraints
         state the objective, at a penalty.

@@ -88,7 +88,7 @@ class OpenSpielRules:
         if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
             raise InvalidGameError(
                 f"{name} samples its chance events without giving their probabilities: expected the chance mode "
-                "deterministic or explicit stochastic"
+                "'deterministic' or 'explicit stochastic'"
             )
         with refusals(name):
             if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
@@ -207,7 +207,7 @@ class OpenSpielRules:
 
     def _refuse(self, state: Any, error: RuntimeError) -> NoReturn:
         raise InvalidGameError(
-            f"history {one_line(state.history_str())} of OpenSpiel's {one_line(_text_of(self.game))} fails: "
+            f"OpenSpiel's {one_line(_text_of(self.game))} fails at history {one_line(state.history_str())}: "
             f"{reason(error)}"
         ) from error
 

@@ -52,8 +52,8 @@ def policy_from_strategies(profile: Profile, game: Any = None) -> Any:
     if game is None:
         if not name.startswith(PREFIX):
             raise InvalidGameError(
-                f"the profile belongs to {name or 'a game without a name'}, which is not from OpenSpiel: name the "
-                "OpenSpiel game by game=…"
+                f"the profile belongs to {name or 'a game without a name'}, which is not from OpenSpiel: pass the "
+                "OpenSpiel game as game=…"
             )
         game = openspiel_game(name.removeprefix(PREFIX))
     rules = _rules_of(game)

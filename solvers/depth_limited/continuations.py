@@ -188,8 +188,8 @@ class CheckDown:
         offered = getattr(rules, "betting", None)
         if offered is None:
             raise UnsupportedProblemError(
-                "values=checkdown needs poker rules with a method betting; otherwise, expected uniform or a file of "
-                "strategies"
+                "values=checkdown needs poker rules with a method named betting; otherwise, expected uniform or a "
+                "file of strategies"
             )
         outcomes = outcomes_of(rules)
 

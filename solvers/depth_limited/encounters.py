@@ -146,7 +146,7 @@ def _player(game: Game, seat: Taker, number: int) -> _Player:
         raise InvalidStrategyError(f"seat {number} is taken by {shown(seat)}, expected an Agent or a Strategy")
     seated = getattr(seat, "player", number)
     if seated != number:
-        raise InvalidStrategyError(f"seat {number} is taken by a player of seat {seated}")
+        raise InvalidStrategyError(f"the player in seat {number} was made for seat {seated}")
     kept: dict[Hashable, _Outcomes] = {}
 
     def shares(infoset: Hashable, state: Any, path: PublicPath) -> Iterable[tuple[Hashable, object]]:

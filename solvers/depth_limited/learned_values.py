@@ -235,7 +235,7 @@ class LearnedValue(ABC):
 
 
 class LinearValue(LearnedValue):
-    """Values by ridge regression on both normalised ranges and the products of their entries.
+    """Values by ridge regression on both players' normalised ranges and on the products of their entries.
 
     :meth:`train` takes ``ridge``, the weight of the squared coefficients relative to the number of examples.
 
@@ -409,7 +409,7 @@ def _stacked(parameters: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
 
 
 def _borders_of(game: Game, lookahead: int, player: int | None) -> list[LeafStates]:
-    """Return the borders of all steps of a player, or of both, along levels."""
+    """Return the borders of all steps of one player or of both players, along levels."""
     public = game.public_tree
     seats = (0, 1) if player is None else (player,)
     seen = [step.seen for seat in seats for step in decision_steps(public, seat, lookahead)]

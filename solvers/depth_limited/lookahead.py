@@ -152,7 +152,7 @@ class LookaheadPlayer:
         if known.rules is None or public_labels(known.rules) is None or known.num_players != 2:
             raise UnsupportedProblemError(
                 f"{known.spec or shown(game, 60)}: looking ahead from a public state needs two-player rules with a "
-                "method public_state"
+                "method named public_state"
             )
         self.rules: Rules = known.rules
         low, high = known.payoff_range or (0.0, 0.0)
@@ -265,7 +265,7 @@ class LookaheadPlayer:
         try:
             game = Game("a decision", rules=cut).zero_sum
         except GameTooLargeError as error:
-            raise GameTooLargeError(f"{error}, a smaller lookahead or a larger threshold") from None
+            raise GameTooLargeError(f"{error}, or choose a smaller lookahead or a larger threshold") from None
         answer, program = self._solved(game, settled, followed)
         own = game.sequence_form.treeplexes[self.player]
         behaviour, reach = own.behaviour(answer.plan), own.reach(answer.plan)

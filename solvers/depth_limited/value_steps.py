@@ -146,7 +146,7 @@ class TrunkLoop(UpdatingStepper):
         self._takes_best = solver.method.iterate == "best"
         if self._takes_best and program.replying[limit.reply].any():
             raise InvalidOptionError(
-                f"{solver.method.name}: iterate is best, expected average: best requires that the opponent be held to "
+                f"{solver.method.name}: iterate is best, expected average: with best, the opponent must be held to "
                 "the model above the depth limit, as in cdbr or with p = 1"
             )
 

@@ -421,7 +421,7 @@ class _Polish:
         return Attempt.of(self._problem, self._options, answer, profile)
 
     def _priced_in(self, found: Attempt) -> bool:
-        """Add all best responses to an answer, for all infosets at once; return whether there were new ones."""
+        """Extend the program by all best responses to an answer, at all infosets at once; return whether any is new."""
         ground, view = self._ground, self._ground.saddle.view
         assert found.answer is not None
         columns, multipliers = ground.point(found.answer)
@@ -441,7 +441,7 @@ def _prices(rows: Rows, answer: Answer) -> Floats:
 
 
 def _values(treeplex: Treeplex, payoffs: Floats) -> Floats:
-    """Return the value of a best response, in total and from each infoset on: the multipliers of E x = e."""
+    """Return the value of a best response, in total and at each infoset: the multipliers of E x = e."""
     values = sequence_values(treeplex, payoffs)
     return np.append(values[0], infoset_maxima(treeplex, values))
 

@@ -33,7 +33,7 @@ _SLACK = 0.25
 def run_from_strategies(
     method: "HiGHS", problem: SaddleProblem, options: Options, algorithm: str, program: LinearProgram, built: float
 ) -> Outcome:
-    """Solve programs restricted to sequences that strategies nearly play; each adds what the previous answer lacked."""
+    """Solve programs restricted to sequences that lose little; each adds what the previous answer lacked."""
     begun = counted_now()
     saddle = problem.canonical
     found = _started(method, problem, options)

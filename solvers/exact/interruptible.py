@@ -115,7 +115,7 @@ def run_apart(work: Callable[[], Any]) -> Any:
                 os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
     if len(parts) == 1:
-        raise MemoryError("another program ended the process that computes exactly")
+        raise MemoryError("another program ended the process for exact arithmetic")
     done, result = pickle.loads(b"".join(parts))  # noqa: S301 - written by this very code
     if not done:
         raise result

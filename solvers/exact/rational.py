@@ -159,7 +159,7 @@ def _floats(numbers: Any) -> Floats:
 
 
 class _Refinement:
-    """The solve of a rational program in rounds: in floats, exactly from the basis, again for the remaining error.
+    """The solve of a rational program in rounds: each in floats, then exactly, for the error that remains.
 
     Attributes
     ----------

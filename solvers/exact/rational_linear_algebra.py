@@ -106,7 +106,7 @@ def _solve_block(
     right: Sequence[flint.fmpq],
     solution: list[flint.fmpq],
 ) -> None:
-    """Solve the equations of a block for its unknowns; all other unknowns in them are known."""
+    """Solve the equations of a block for its unknowns; the values of all other unknowns in them are given."""
     if len(unknowns) == 1:
         (unknown,), (equation,) = unknowns, equations
         rest: Any = right[equation]

@@ -283,7 +283,7 @@ class _Resolving(MatchBot):
 
     def bot(self, table: Table) -> Bot:
         if table.seats != 2:
-            raise InvalidStrategyError(f"bot resolving needs a table of two seats, and there are {table.seats}")
+            raise InvalidStrategyError(f"bot resolving needs a table of two seats, but there are {table.seats}")
         # These modules import the solvers, which other bots do not need.
         if self.opponent is not None:
             return self._exploiting(self.opponent, table)
@@ -343,7 +343,7 @@ class _Defending(MatchBot):
 
     def bot(self, table: Table) -> Bot:
         if table.seats != 2:
-            raise InvalidStrategyError(f"bot defending needs a table of two seats, and there are {table.seats}")
+            raise InvalidStrategyError(f"bot defending needs a table of two seats, but there are {table.seats}")
         return DefendingBot(find_bot(self.plays, table))
 
 
@@ -372,7 +372,7 @@ class _ImportedBot:
                 reason = one_line(f"{type(error).__name__}: {error}", 200)
                 raise InvalidStrategyError(f"{what} cannot be created: {reason}") from None
             if not callable(getattr(made, "act", None)):
-                raise InvalidStrategyError(f"{what} is {shown(made, 60)}, expected an object with a method act")
+                raise InvalidStrategyError(f"{what} is {shown(made, 60)}, expected an object with a method named act")
             self._made = made
         return self._made
 

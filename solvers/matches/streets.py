@@ -114,7 +114,7 @@ class StreetSpot(HoldemSpot):
 
     @cached_property
     def _runouts(self) -> list[tuple[int, ...]]:
-        """The possible further cards: neighbours in a circle of the unseen cards, then every second one, and so on."""
+        """The possible further cards: each one, or pairs of unseen cards that are 1, 2, … places apart in a circle."""
         unseen = np.random.default_rng(self.cards).permutation(self.unseen)
         missing = 5 - len(self.cards)
         if missing == 1:

@@ -57,7 +57,7 @@ class HiGHS(Method):
 
     @property
     def takes_start(self) -> bool:  # type: ignore[override]
-        """Whether it is an interior point method; other algorithms start from a basis or not at all."""
+        """True for interior point methods; other algorithms start from a basis or not at all."""
         return self.algorithm in ("ipm", "ipm-crossover")
 
     @property

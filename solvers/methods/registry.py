@@ -307,8 +307,8 @@ def check_served(method: Method, problem: Problem) -> None:
         raise UnsupportedProblemError(f"method {method.name} cannot solve {problem.name}{reason}: {advice}")
     if getattr(method, "iterate", "average") == "best" and Feature.STEPS not in problem.needs:
         raise UnsupportedProblemError(
-            f"method {method.name}: iterate is best, expected average or last for {problem.name}: best is "
-            "for responses computed in steps, such as cdbr"
+            f"method {method.name}: iterate is best, expected average or last for {problem.name}: best applies "
+            "only to responses computed in steps, such as cdbr"
         )
 
 

@@ -166,7 +166,7 @@ class CFRPlus(RegretMethod):
 
 @dataclass(frozen=True)
 class DCFR(RegretMethod):
-    """Discounted CFR: iteration t multiplies old regrets by t^α / (t^α + 1), or with β if they are negative.
+    """Discounted CFR: iteration t multiplies old regrets by t^α / (t^α + 1); for negative ones, β replaces α.
 
     Parameters
     ----------

@@ -196,7 +196,7 @@ class CounterStrategy:
 
     @cached_property
     def _equilibrium(self) -> Solution:
-        """An equilibrium by linear programming, or on a public form by the method of the response."""
+        """An equilibrium by linear programming, or by DCFR on a public form if a regret method found the response."""
         game, needed = self.model.game, f"the value of {self.model.game.spec}"
         if game.public_form is not None and isinstance(self.solution.method, RegretMethod):
             return solve_part(Nash(game), DCFR(), tol=_VALUE * game.stakes, needed=needed)

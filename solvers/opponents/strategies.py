@@ -281,8 +281,8 @@ class Seat:
 
         if values.pop("gadget", "full") != "full" or values.pop("along", "path") != "path":
             raise InvalidStrategyError(
-                f"opponent {name}: with values, decisions follow the path of play with gadget=full; omit gadget "
-                "and along"
+                f"opponent {name}: with values=, decisions follow the path of play with gadget=full; omit "
+                "gadget= and along="
             )
         text, preferred, playouts = values.pop("values"), values.pop("biased", None), values.pop("playouts", PLAYOUTS)
         worths = self._continuations(name, text, preferred, playouts)
@@ -301,7 +301,7 @@ class Seat:
         elif Path(text).suffix.lower() == _STREAMED:
             first, second = (strategy.probabilities for strategy in _streamed(text))
         elif text == "checkdown":
-            raise InvalidStrategyError(f"opponent {name}: biased needs values=uniform or a file of strategies")
+            raise InvalidStrategyError(f"opponent {name}: biased= needs values=uniform or a file of strategies")
         else:
             raise self._no_values(name, text)
         found: list[Continuation] = [Playouts(None if text == "uniform" else (first, second), playouts)]
@@ -588,7 +588,7 @@ _LOOKING = (CDBR.name, CDRNR.name)
 
 
 def _agent_parameters(name: str) -> tuple[Parameter, ...]:
-    """Return the parameters of an agent's string: those of the problem, with a string as opponent, and of decisions."""
+    """Return the parameters of an agent's string: those of the problem (its opponent is a string) and of decisions."""
     problem = parameters_of(_AGENTS[name])
     named = [dataclasses.replace(each, kind=str) if each.name == "opponent" else each for each in problem]
     return (*named, *parameters_of(_AgentLimits), *(parameters_of(_LookaheadLimits) if name in _LOOKING else ()))

@@ -239,7 +239,7 @@ def _evenly_spaced(problem: RestrictedNash, points: int) -> Frontier:
 
 
 def _learned(problem: RestrictedNash, points: int, method: str | RegretMethod, tol: float | None) -> Frontier:
-    """Return responses for several p, each where two neighbours leave the largest gap to their lines."""
+    """Return responses for several p, each at the largest gap between two neighbours' lines and their values."""
     chosen = chosen_method(method, problem)
     limits = options_of(chosen, problem, tol=tol)
     if problem.game_value is None:

@@ -202,9 +202,9 @@ def _check_alike(first: LinearProgram, last: LinearProgram) -> None:
     """Raise an error if programs differ in more than the objective and the bounds of rows."""
     same = first.shape == last.shape and first.maximise == last.maximise and first.matrix.nnz == last.matrix.nnz
     if not same or (first.matrix != last.matrix).nnz:
-        raise UnsupportedProblemError("the matrix of the linear program depends on the parameter, not only bounds")
+        raise UnsupportedProblemError("the parameter changes the matrix of the program, but may change only bounds")
     if (first.column_lower != last.column_lower).any() or (first.column_upper != last.column_upper).any():
-        raise UnsupportedProblemError("a bound of a column depends on the parameter, not only bounds of rows")
+        raise UnsupportedProblemError("the parameter changes a bound of a column, but may change only bounds of rows")
 
 
 def _difference(first: Floats, last: Floats) -> Floats:

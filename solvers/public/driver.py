@@ -340,7 +340,7 @@ def _reached(method: RegretMethod, problem: Problem, start: Any) -> PlayArrays |
 
 
 def _public_start(problem: Problem, start: Any) -> PublicProfile:
-    """Return the strategies that a run starts from; the game's sequence form is not built if they are public.
+    """Return the strategies that a run starts from; the game's sequence form is not built if they are in public form.
 
     Raises
     ------

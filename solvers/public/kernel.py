@@ -252,7 +252,7 @@ class PublicKernel:
         return False
 
     def evaluate(self, state: PlayArrays, player: int, best: bool, scale: float = 1.0) -> float:
-        """Return a player's payoff in payoff units if both play the averages, or for a best response to them.
+        """Return a player's payoff, in payoff units, if both play the averages, or that of its best response to them.
 
         The averages are those of runs: equal parts of the game have equal averages, so that one board represents
         others. Payoffs at leaves are multiplied by ``scale``. Other payments of a problem, and limits of the player's

@@ -121,7 +121,7 @@ class PublicLayout:
             self._add_board(place, board, known)
 
     def _grouped_leaves(self) -> list[tuple[Indices, Floats]]:
-        """Return the first group of leaves of each node, −1 without one, and its amounts; the second, and so on."""
+        """Return each node's first group of leaves (−1 if there is none) with its amounts, then the second, etc."""
         count = len(self.form.players)
         layers = [(np.full(count, -1), np.zeros((2, count)))]
         for number, leaves in enumerate(self.form.leaves):

@@ -78,7 +78,7 @@ def _apart(room: Any, states: Any, place: Any, totals: Any) -> Any:
 
 @compiled
 def _turn(here: Any, room: Any, lane: Any, h: Any, nothing: Any) -> None:
-    """Transpose the reaches of as many hands as a register has lanes, from a given hand on."""
+    """Transpose the reaches of as many hands as a register has lanes, starting with a given hand."""
     lanes, step = width(here), length(nothing)
     for at in range(ZERO, step, lanes):
         side_by_side(here, room.starts[0], lane + at, h, room.turned, h * step + at, step)
@@ -96,7 +96,7 @@ def _turn_back(here: Any, room: Any, lane: Any, h: Any, amounts: Any, nothing: A
 def _pay(
     game: Any, board: Any, player: Any, here: Any, room: Any, amounts: Any, lane: Any, showdown: Any, nothing: Any
 ) -> None:
-    """Pay the leaves from a given lane on: folds, or showdowns on boards whose states are ordered by strength."""
+    """Pay the leaves, starting at a given lane: folds, or showdowns on boards whose states are ordered by strength."""
     boards, states, turned, paid = game.boards, game.states, room.turned, room.paid
     mine, own, wide = boards[board, COUNT + player], boards[board, TABLE + player], boards[board, WIDE + player]
     theirs, other = boards[board, COUNT + (ONE - player)], boards[board, TABLE + (ONE - player)]
@@ -145,7 +145,7 @@ def _pay(
 
 @compiled
 def _multiply(game: Any, board: Any, player: Any, here: Any, room: Any, amounts: Any, lane: Any, nothing: Any) -> None:
-    """Pay the leaves from a given lane on by a matrix, which has a row for each of a player's states."""
+    """Pay the leaves, starting at a given lane, by a matrix with a row for each of a player's states."""
     boards, matrices, turned, paid = game.boards, game.matrices, room.turned, room.paid
     mine, wide = boards[board, COUNT + player], boards[board, WIDE + player]
     theirs = boards[board, COUNT + (ONE - player)]
@@ -168,7 +168,7 @@ def _multiply(game: Any, board: Any, player: Any, here: Any, room: Any, amounts:
 def _sweep(
     game: Any, board: Any, player: Any, here: Any, room: Any, amounts: Any, lane: Any, kind: Any, nothing: Any
 ) -> None:
-    """Pay the leaves of a kind from a given lane on."""
+    """Pay the leaves of a kind, starting at a given lane."""
     if kind < TWO:
         _pay(game, board, player, here, room, amounts, lane, kind == ONE, nothing)
     else:

@@ -77,7 +77,7 @@ from .leaf_payments import pay_leaves
 
 @compiled
 def _enter(game: Any, board: Any, player: Any, scale: Any, before: Any, here: Any) -> None:
-    """Write a player's reaches of a board's roots from the exits on the previous board; times a scale at the root."""
+    """Write a player's reaches of a board's roots: from the previous board's exits, or scaled weights on the first."""
     boards, shapes, nodes, above = game.boards, game.shapes, game.nodes, game.above
     wide, count, depth = boards[board, WIDE + player], boards[board, COUNT + player], boards[board, DEPTH]
     target = game.layout[depth, 0]
@@ -612,7 +612,7 @@ def run_public(walk: Any, what: Any, player: Any, first: Any, last: Any, iterati
 
 
 def evaluate_public(walk: Any, what: Any, player: Any, first: Any, last: Any, best: Any) -> Any:
-    """Return a player's payoff if both play the averages, or for a best response; or do a part of that."""
+    """Return a player's payoff if both play the averages, or that of its best response; or do a part of this work."""
     own = np.uint64(player)
     _walk(walk, own, 0.0, what, np.uint64(first), np.uint64(last), best)
     return _root_value(walk.game, own, walk.room.top)

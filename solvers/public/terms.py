@@ -323,7 +323,7 @@ class PublicTerms:
 
     @staticmethod
     def average_prices(calls: Floats) -> Floats:
-        """Return average multipliers of the rows, and last that of the floor."""
+        """Return average multipliers of the rows, followed by that of the floor."""
         found: Floats = calls[:, PRICE].copy()
         np.divide(calls[:, PRICES], calls[:, COUNTED], out=found, where=calls[:, COUNTED] > 0.0)
         return found
@@ -387,7 +387,7 @@ def no_terms(number: Any, num_boards: int) -> TermArrays:
 
 @dataclass(frozen=True, eq=False)
 class TypedTerms(PublicTerms):
-    """A program against an opponent who plays a plan ŷ under constraints with probability p, and is otherwise free.
+    """A program against an opponent who, with probability p, plays a plan ŷ under constraints, and is otherwise free.
 
     The opponent has one of two types, which the player does not see: ŷ is the play of the first type.
 

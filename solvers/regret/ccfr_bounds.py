@@ -92,7 +92,7 @@ class MeasuredRun:
         known = float(penalty) if penalty is not None else kept.bound.beta if kept.bound is not None else None
         if known is None and beta is None:
             raise UnsupportedProblemError(
-                "the multipliers of this run are unbounded, and the theorems need a bound: pose the problem with "
+                "the multipliers of this run are unbounded, but the theorems need a bound: pose the problem with "
                 "a penalty, solve it with CCFR(beta=…), or pass a beta that the multipliers did not exceed"
             )
         if beta is not None:

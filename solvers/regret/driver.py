@@ -291,9 +291,9 @@ def _on_plans(method: RegretMethod, problem: Problem, options: Options) -> Outco
     check_precision(method, problem)
     if not problem.needs <= method.serves:
         raise UnsupportedProblemError(
-            f"method {method.name} on games in public form supports linear constraints, each with its own penalty, "
-            "with averages and alternating updates, and restricted opponents with p above 0: for other problems, or a "
-            f"given start, use {', '.join(methods_for(problem.needs))}"
+            f"on games in public form, method {method.name} supports only averages, alternating updates, linear "
+            "constraints that each have their own penalty, and restricted opponents with p above 0: for other problems "
+            f"or a given start, use {', '.join(methods_for(problem.needs))}"
         )
     begun = counted_now()
     pruned = prune(problem) if problem.constraints else None

@@ -53,7 +53,7 @@ def _width(array: Any) -> Any:
 
 
 def _part(array: Any, place: Any) -> Any:
-    """Return the numbers of an array that a register holds, from a given position on."""
+    """Return the numbers of an array that a register holds, starting at a given position."""
     return array[int(place) : int(place) + width_of(array.dtype)]
 
 

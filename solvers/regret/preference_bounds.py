@@ -40,12 +40,12 @@ class PreferenceBound:
 
     @property
     def asymptotic(self) -> float:
-        """Σ Bᵢ, the limit of the bound on the sum of regrets: on NashConv in two-player constant-sum games."""
+        """Σ Bᵢ, the limit of the bound on the sum of regrets and, in two-player constant-sum games, on NashConv."""
         return sum(self.vulnerability)
 
     @property
     def regrets(self) -> tuple[float, ...] | None:
-        """The proven bound on each player's regret: on the gain of a plan fixed beforehand over the play."""
+        """The proven bound on each player's regret, the gain of a plan fixed beforehand over the actual play."""
         if self.finite_run is None:
             return None
         return tuple(bound + more for bound, more in zip(self.vulnerability, self.finite_run, strict=True))

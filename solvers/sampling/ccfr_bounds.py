@@ -261,7 +261,7 @@ class _SampledRun:
         penalty = self.problem.penalty
         if penalty is None and given is None:
             raise UnsupportedProblemError(
-                "the multipliers of this run are unbounded, and the theorems need a bound: pose the problem with "
+                "the multipliers of this run are unbounded, but the theorems need a bound: pose the problem with "
                 "a penalty, or pass a beta that the multipliers did not exceed"
             )
         beta = check_number(given if penalty is None else float(penalty), "beta", UnsupportedProblemError, "(0, inf)")

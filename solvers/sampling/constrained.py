@@ -204,7 +204,7 @@ def _constant(constraint: Constraint) -> float:
 
 
 def _sums(shares: Floats, children: NDArray[np.int64]) -> Floats:
-    """Return the cumulative sums of shares from a sequence's first infoset on; the last is 1."""
+    """Return the cumulative sums of shares, starting at a sequence's first infoset; the last is 1."""
     sums = np.cumsum(shares)
     firsts, lasts = children[:-1], children[1:]
     some = firsts < lasts

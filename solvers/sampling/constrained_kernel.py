@@ -74,7 +74,7 @@ class DualNumbers(NamedTuple):
 
 @compiled
 def _follow(costs: Any, position: Any, weight: Any, chance: Any, count: Any, exact: Any, clock: Any) -> Any:
-    """Queue the infosets on the way after a sequence, all or one drawn; return the number queued."""
+    """Queue the infosets on the way after a sequence, either all or a random one; return the number queued."""
     first, number = costs.children[position], costs.children[position + ONE] - costs.children[position]
     if number == ZERO:
         return count

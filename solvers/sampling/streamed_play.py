@@ -166,7 +166,7 @@ class StreamedStrategy(Mapping[Hashable, dict[Hashable, float]]):
         """
         treeplexes = game.sequence_form.treeplexes
         if self.player >= len(treeplexes):
-            raise InvalidStrategyError(f"the strategy is for player {self.player}, and {game.spec} has no such player")
+            raise InvalidStrategyError(f"the strategy is for player {self.player}, but {game.spec} has no such player")
         treeplex = treeplexes[self.player]
         behaviour = treeplex.uniform_behaviour()
         for label in self:

@@ -171,8 +171,8 @@ def history_tree(game: Game, memory: int | str | None = None) -> HistoryTree:
 
 def _refuse(game: Game) -> NoReturn:
     raise UnsupportedProblemError(
-        f"the sequence form of {game.spec} has other histories than its rules: sampling needs the sequence form "
-        "that follows from the rules"
+        f"{game.spec}: the histories of its sequence form differ from those of its rules; sampling needs the sequence "
+        "form that follows from the rules"
     )
 
 
@@ -234,7 +234,7 @@ def _walk(rules: Rules, game: Game, budget: Budget) -> tuple[Integers, Floats, i
 
 
 def _longest(form: SequenceForm) -> tuple[int, int]:
-    """Return the largest number of decisions of a player on a path, and of their actions together."""
+    """Return the largest number of decisions of a player on a path, and the largest total number of their actions."""
     depth, width = 0, 0
     for treeplex in form.treeplexes:
         if not treeplex.num_infosets:

@@ -352,7 +352,7 @@ def curve_functional(targets: "Sequence[Target | TargetOutcome]") -> Functional:
     if first is None:
         raise InvalidConstraintError(
             f"{shown(targets[0].name)} is a probability at an infoset whose reach depends on the plan, so it has no "
-            "trade-off curve; expected a realization, plan(…), or ACTION@INFOSET"
+            "trade-off curve; expected a realization, such as plan(…), or ACTION@INFOSET"
         )
     return first
 

@@ -278,7 +278,7 @@ def read_styles(
                 f"{together[0].player}: expected targets of one player"
             )
         if sum(other.name == one.name for other in together) > 1:
-            raise InvalidConstraintError(f"two targets are named {shown(one.name)}; rename one with … as NAME")
+            raise InvalidConstraintError(f"two targets are named {shown(one.name)}; append 'as NAME' to one")
     return read, found
 
 
@@ -296,7 +296,7 @@ def _read(text: str, game: Game, player: int) -> TailTarget:
         raise InvalidConstraintError(f"target {shown(text)} has the level {read['level']}, expected {_FORM}")
     if game.sequence_form.leaves is None:
         raise UnsupportedProblemError(
-            f"target {shown(text)} needs a table of leaves, and {game.spec} has none: the distribution of its payoffs "
+            f"target {shown(text)} needs a table of leaves, but {game.spec} has none: the distribution of its payoffs "
             "is not known"
         )
     seat = player if read["seat"] is None else checked_player(game, int(read["seat"]))

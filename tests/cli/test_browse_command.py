@@ -41,6 +41,8 @@ def toy(tmp_path, monkeypatch):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_page_is_served_until_ctrl_c(toy, number):
     command = [sys.executable, "-P", "-m", "treeplex", "browse", str(toy), "--no-open"]
+    if signal.getsignal(number) is signal.SIG_IGN:
+        pytest.skip("the tests run in the background of a shell that ignores Ctrl-C there, and so would the command")
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         said = ""
         while "Ctrl-C ends" not in said:

@@ -81,7 +81,7 @@ def test_checks_go_on(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
         ((*SOLVE, "--checkpoint", "a", "--json", "a"), "--json and --checkpoint name the same file, a"),
         (("solve", "kuhn", "--checkpoint", "a"), "highs does not support checkpoints, expected an iterative method"),
         (("style", "kuhn", "--target", "b@first >= 0.3", "--checkpoint", "a"), "--checkpoint is for --method pref-cfr"),
-        (("reproduce", "--list", "--checkpoint", "a"), "--list, or no NAME, lists the figures and tables"),
+        (("reproduce", "--list", "--checkpoint", "a"), "--list (or no NAME) only lists figures and tables"),
     ],
 )
 def test_what_makes_no_sense_is_one_line(

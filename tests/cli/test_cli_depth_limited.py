@@ -155,7 +155,7 @@ def test_a_value_function_below_the_limit(capsys: pytest.CaptureFixture[str], tm
     cdbr = ("solve", "kuhn", "--problem", "cdbr", "--opponent", "uniform", "--lookahead", "1")
     cdrnr = (*cdbr[:3], "cdrnr", *cdbr[4:], "--p", "0.5")
     for arguments, message in [
-        ((*cdbr, "--value", "cfr+"), "--value cfr+ is for --method cfr, cfr+, dcfr, pcfr+, and --method is lp"),
+        ((*cdbr, "--value", "cfr+"), "--value cfr+ is for --method cfr, cfr+, dcfr, pcfr+, but --method is lp"),
         (("solve", "kuhn", "--method", "cfr+", "--value", "cfr+"), "--value is for --problem cdbr, cdbr-ne, cdrnr"),
         (
             (*cdbr, "--method", "cfr+", "--value", "cfr+:iterations=0"),
@@ -166,12 +166,12 @@ def test_a_value_function_below_the_limit(capsys: pytest.CaptureFixture[str], tm
             "unknown value function 'none'; expected one of exact, cfr, cfr+",
         ),
         ((*cdbr, "--method", "cfr+", "--value", "none.npz"), "none.npz: no such file"),
-        ((*cdbr, "--method", "cfr+", "--iterate", "last", "--value", "cfr+"), "take their average"),
+        ((*cdbr, "--method", "cfr+", "--iterate", "last", "--value", "cfr+"), "expected average or best"),
         ((*cdbr, "--method", "cfr+", "--precision", "single", "--value", "cfr+"), "got precision='single'"),
         (("solve", "kuhn", "--method", "cfr+", "--iterate", "best"), "expected average or last for nash"),
         (
             (*cdrnr, "--method", "cfr+", "--iterate", "best", "--value", "cfr+"),
-            "iterate is best, expected average: best requires that the opponent is held to the model",
+            "iterate is best, expected average: with best, the opponent must be held to the model",
         ),
     ]:
         assert main(list(arguments)) == 2

@@ -104,7 +104,7 @@ BAD_INPUT = {
     "unknown suffix": (
         ["export", "kuhn", "--out", "x.jsn"], "'x.jsn' does not determine the format (did you mean json?)"
     ),
-    "no suffix": (["export", "kuhn", "--out", "x"], "'x' does not determine the format; give --format, one of efg"),
+    "no suffix": (["export", "kuhn", "--out", "x"], "'x' does not determine the format; give --format or a suffix"),
     "no suffix on standard output": (["export", "kuhn", "--out", "-"], "--format is needed; expected one of efg"),
     "npz on standard output": (["export", "kuhn", "--format", "npz", "--out", "-"], "npz is binary and cannot be"),
     "png on standard output": (["export", "kuhn", "--format", "png", "--out", "-"], "png is binary and cannot be"),
@@ -112,9 +112,9 @@ BAD_INPUT = {
     "folder": (["export", "kuhn", "--format", "efg", "--out", "/"], "--out: cannot write '/': is a directory"),
     "empty name": (["export", "kuhn", "--format", "efg", "--out", ""], "--out: the file name is empty"),
     "unknown problem": (["export", "kuhn", "--problem", "nahs", "--out", "x.lp"], "did you mean nash?"),
-    "problem of a tree": (["export", "kuhn", "--problem", "nash", "--out", "x.efg"], "is for mps, lp, and the format"),
+    "problem of a tree": (["export", "kuhn", "--problem", "nash", "--out", "x.efg"], "is for mps, lp, but the format"),
     "matrices of three": (["export", "kuhn:players=3", "--out", "x.npz"], "matrices need two players, but"),
-    "program of three": (["export", "kuhn:players=3", "--out", "x.mps"], "needs two players, and kuhn:players=3 has 3"),
+    "program of three": (["export", "kuhn:players=3", "--out", "x.mps"], "needs two players, but kuhn:players=3 has 3"),
     "picture of leduc": (["export", "leduc", "--out", "x.svg"], "too many for a readable picture"),
     "missing file": (["export", "absent.efg", "--out", "x.dot"], "absent.efg: no such file"),
 }  # fmt: skip

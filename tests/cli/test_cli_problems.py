@@ -266,15 +266,15 @@ MISTAKES = {
     ),
     "a base without constraints": (
         ("solve", "kuhn", "--method", "cfr", "--base", "dcfr"),
-        "--base is for --method exact, ccfr, pref-cfr, and --method is cfr",
+        "--base is for --method exact, ccfr, pref-cfr, but --method is cfr",
     ),
     "a base of an exact method": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "highs", "--base", "dcfr"),
-        "--base is for --method exact, ccfr, pref-cfr, and --method is highs",
+        "--base is for --method exact, ccfr, pref-cfr, but --method is highs",
     ),
     "steps of no multipliers": (
         ("solve", "kuhn", "--method", "cfr+", "--step", "1"),
-        "--step is for --method ccfr, es-ccfr, os-ccfr, and --method is cfr+",
+        "--step is for --method ccfr, es-ccfr, os-ccfr, but --method is cfr+",
     ),
     "steps of an unknown kind": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--steps", "large"),
@@ -286,7 +286,7 @@ MISTAKES = {
     ),
     "a bound of multipliers that are not there": (
         ("solve", "kuhn", "--method", "dcfr", "--beta", "1"),
-        "--beta is for --method ccfr, and --method is dcfr",
+        "--beta is for --method ccfr, but --method is dcfr",
     ),
     "a bound of multipliers of nothing": (
         (*CONSTRAINED, "--constrain", "0/K_:b<=1", "--method", "ccfr", "--beta", "0"),
@@ -360,12 +360,12 @@ MISTAKES = {
         (*RNR, "--p", "1e999999999"),
         "--p 1e999999999 (too large for a float): expected a number from 0 to 1",
     ),
-    "a frontier of an equilibrium": (("solve", "kuhn", "--frontier"), "--frontier is for rnr, and --problem is nash"),
+    "a frontier of an equilibrium": (("solve", "kuhn", "--frontier"), "--frontier is for rnr, but --problem is nash"),
     "a frontier at one p": ((*RNR, "--frontier", "--p", "0.5"), "--frontier finds the responses for all p"),
     "a frontier without an opponent": (("solve", "kuhn", "--problem", "rnr", "--frontier"), "rnr needs --opponent"),
     "a frontier by an interior point": (
         (*RNR, "--frontier", "--method", "highs-ipm"),
-        "--frontier uses highs-simplex, and --method is highs-ipm",
+        "--frontier uses highs-simplex, but --method is highs-ipm",
     ),
     "a frontier as a profile": ((*RNR, "--frontier", "--out", "x.npz"), "--out does not go with --frontier"),
     "a frontier at a node": ((*RNR, "--frontier", "--at", "check"), "--at does not go with --frontier"),
@@ -373,7 +373,7 @@ MISTAKES = {
     "a frontier in time": ((*RNR, "--frontier", "--time-limit", "1"), "--time-limit does not go with --frontier"),
     "a sensitivity of an equilibrium": (
         ("solve", "kuhn", "--sensitivity", "x=0:1"),
-        "--sensitivity is for constrained and epsilon-safe, and --problem is nash",
+        "--sensitivity is for constrained and epsilon-safe, but --problem is nash",
     ),
     "a sensitivity of a best equilibrium": (
         ("solve", "kuhn", "--problem", "best-nash", "--opponent", "uniform", "--sensitivity", "safety=0:1"),

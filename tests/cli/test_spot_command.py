@@ -324,9 +324,9 @@ def test_a_sweep_takes_spots_and_tolerances_in_per_cent(tmp_path, capsys):
     ("arguments", "message"),
     [
         ("solve kuhn --tol 1%",
-         ("--tol 1%: a percentage refers to the pot of a spot, and GAME is kuhn; expected a number of at least 0, such "
+         ("--tol 1%: a percentage refers to the pot of a spot, but GAME is kuhn; expected a number of at least 0, such "
          "as 1e-4")),
-        ("solve kuhn --hands AsKs", "--hands AsKs: expected a spot of hold'em (.toml), and GAME is kuhn"),
+        ("solve kuhn --hands AsKs", "--hands AsKs: expected a spot of hold'em (.toml), but GAME is kuhn"),
         ("solve toy.toml --tol -1%",
          "invalid value for '--tol': -1, expected a number of at least 0, such as 1e-4 (see treeplex solve --help)"),
         ("solve toy.toml --tol 1%%",
@@ -339,7 +339,7 @@ def test_a_sweep_takes_spots_and_tolerances_in_per_cent(tmp_path, capsys):
         ("solve toy.toml --hands QcQd", "--hands: 'QcQd': Qc is on the board, expected hands of oop or ip"),
         ("solve toy.toml --hands AcKc,77", "--hands: '77': neither range contains it, expected hands of oop or ip"),
         ("solve toy.toml --hands ,", "--hands ',': expected hands, such as QsQh,AdKd"),
-        ("solve kuhn --at pass", "--at pass: expected a spot of hold'em (.toml), and GAME is kuhn"),
+        ("solve kuhn --at pass", "--at pass: expected a spot of hold'em (.toml), but GAME is kuhn"),
         ("solve toy.toml --at bet",
          "--at: there is no 'bet' at the root; expected check or all-in"),
         ("solve toy.toml --at check,*", "--at: no card is dealt after check; expected check or all-in"),
@@ -351,8 +351,8 @@ def test_a_sweep_takes_spots_and_tolerances_in_per_cent(tmp_path, capsys):
          "--at: nash is not a solved spot, as treeplex solve SPOT --out writes them"),
         ("show nope.npz --at p", "--at: nope.npz: no such file"),
         ("info toy.toml --infosets",
-         ("--infosets: toy.toml has one infoset for each hand at 4 nodes; treeplex solve --hands shows the strategy of "
-          "hands")),
+         ("--infosets: toy.toml has one infoset for each hand at 4 nodes; 'treeplex solve --hands' shows the strategy "
+          "of hands")),
         ("info toy.tml", ("toy.tml: the suffix is '.tml' (did you mean .toml?); expected one of .efg, .graphml, .json, "
          ".npz, .toml")),
         ("info toy.toml:pot=3", "toy.toml: a game in a file takes no parameters, received pot=3"),
@@ -561,7 +561,7 @@ def test_the_curve_of_safety_is_a_frontier(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["kuhn", "--lock", LOCK], f"--lock {LOCK}: expected a spot of hold'em (.toml), and GAME is kuhn"),
+        (["kuhn", "--lock", LOCK], f"--lock {LOCK}: expected a spot of hold'em (.toml), but GAME is kuhn"),
         (["toy.toml", "--lock", 'ip at "bet 5": fold 1'], "there is no 'bet 5' at the root; expected check or all-in"),
         (
             ["toy.toml", "--lock", LOCK, "--problem", "style", "--maximise", "bet"],

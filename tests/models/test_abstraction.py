@@ -120,7 +120,7 @@ def test_actions_in_another_order_are_matched_by_their_labels():
         ({0: {"J_pb": "x", "Q_": "x"}}, ImperfectRecallError, "bucket 'x', but different own pasts"),
         ({1: {"J_p": "x", "J_b": "x"}}, None, ""),
         (lambda player, label: [label], InvalidGameError, "has bucket .* expected a hashable one"),
-        ({2: {}}, InvalidGameError, "buckets for player 2: kuhn has 0 to 1"),
+        ({2: {}}, InvalidGameError, "buckets for player 2: kuhn has players 0 to 1"),
         ({"one": {}}, InvalidGameError, "buckets for player 'one'"),
         ({0: {"X_": "J_"}}, InvalidGameError, "no infoset 'X_'"),
         ({0: "JQ"}, InvalidGameError, "the buckets of player 0 are 'JQ'"),

@@ -327,7 +327,7 @@ REFUSED = [
     ("ip at all-in: fold 1", "column 7: received 'all-in', expected root, everywhere, or a node in double quotes"),
     ('ip at "all-in": fold', "column 17: received 'fold', expected an action and its frequency, such as fold 40%"),
     ('ip at "all-in": fold 10%, fold 20%', "column 27: fold appears twice, expected once"),
-    ('ip on "all-in": fold 10%', "expected at and a node after the seat"),
+    ('ip on "all-in": fold 10%', 'expected "at" and a node after the seat'),
     ("ip at everywhere: donk 10%", "has no such action"),
     ({"seat": "ip"}, "a lock needs either text alone, or a seat and one of strategy and frequency"),
     ({"seat": "ip", "strategy": {"fold": 2}}, "fold of a lock is 2, expected a probability from 0 to 1"),

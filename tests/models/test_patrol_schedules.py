@@ -165,7 +165,7 @@ def test_a_calendar(game):
     assert "DTSTART:20260506T081000\r\nDTEND:20260506T085000\r\nSUMMARY:the car\\, day 3" in whole
     assert len(set(re.findall("UID:(.*)\r", whole))) == 6
     assert "Inn Row\\; east" in whole
-    with pytest.raises(InvalidStrategyError, match="expected a day such that all fall in years 1000 to 9999"):
+    with pytest.raises(InvalidStrategyError, match="expected a day that keeps all days in years 1000 to 9999"):
         schedule(game, random_profile(game, 4, 0.5), days=3, seed=7).to_ics(dt.datetime(9999, 12, 30))
 
 

@@ -359,7 +359,7 @@ BAD = [
         "'J' for seat 1, which is impossible with 'J' after 'p/b/b': expected one of",
     ),
     (text_of(shown={"1": "A"}), "contradiction", "shown has 'A' for seat 1, which is impossible with 'J'"),
-    (text_of(shown={"0": "Q", "1": "K"}), "contradiction", "shown has 'Q' for the own seat, but private is 'J'"),
+    (text_of(shown={"0": "Q", "1": "K"}), "contradiction", "shown has 'Q' for the observer's seat, but private is 'J'"),
     (text_of(result=2.0), "contradiction", "result is 2.0, expected '-2'"),
     (text_of(result=-1.99), "contradiction", "result is -1.99, expected '-2'"),
     ('{"treeplex_log": 2}', "malformed", "the header has version 2, expected 1"),

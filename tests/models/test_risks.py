@@ -189,7 +189,7 @@ def test_limits_that_cannot_be_met_name_what_excludes_them(town):
         ("cvar(0.9) + risk <= 1", "received a convex measure"),
         ("spread(workload, 3) <= 1", "the norm is '3', expected 1, 2 or inf"),
         ("spread(worklod) <= 1", "did you mean workload"),
-        ("worst(1) <= 1", "is given, expected worst without arguments"),
+        ("worst(1) <= 1", ", expected 'worst' without arguments"),
     ],
 )
 def test_texts_that_cannot_be_read(town, text, message):
@@ -242,7 +242,7 @@ def test_what_is_no_measure_of_one_plan_is_refused():
     with pytest.raises(InvalidConstraintError, match="the bound is 'x', expected a finite number"):
         risk_bound(spread([bet]), at_most="x")
     for wrong in (3, Strategy.uniform(game, 1), Strategy.uniform(load_game("leduc"), 0)):
-        with pytest.raises(InvalidStrategyError, match="received"):
+        with pytest.raises(InvalidStrategyError, match="expected"):
             spread([bet]).value(wrong)
 
 

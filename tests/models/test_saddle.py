@@ -82,7 +82,7 @@ def test_what_is_no_plan_proves_no_wrong_bound_of_a_floor(factor):
 
 def test_curved_constraints_of_the_other_player_need_its_weight_to_be_one():
     problem = ConstrainedNash(KUHN, {"near": cp.norm2(KUHN.plan(1)[1:5] - 0.5) <= 0.5})
-    with pytest.raises(UnsupportedProblemError, match="weight 1"):
+    with pytest.raises(UnsupportedProblemError, match="weight other than 1"):
         ConicProgram.of(replace(problem.canonical, weight=0.5))
 
 

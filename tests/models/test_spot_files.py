@@ -85,7 +85,7 @@ RANGES = [
         "range at character 1, '[150]AA[/150]': the weight is [150], expected a percentage from 0 to 100",
     ),
     ("[50]AA:1[/50]", "range at character 1, '[50]AA:1[/50]': the weight is '1' and [50], expected only one"),
-    ("[50]AA, [60]KK[/60]", "range at character 9, '[60]KK[/60]': '[50]AA' is still open, expected [/50] before"),
+    ("[50]AA, [60]KK[/60]", "range at character 9, '[60]KK[/60]': '[50]AA' is still open, expected [/50] first"),
     ("[50]AA]", "range at character 1, '[50]AA]': expected a weight around hands, such as [50]AA, KK[/50]"),
     (
         "15%",
@@ -209,7 +209,7 @@ OTHERS = [
      "line 13: lines.check: '120', expected bet 120, raise 300 or all-in"),
     ("stack = 900", 'stack = 900\ndeck = "small"', "line 4: deck is 'small', expected one of full, short"),
     ("stack = 900", 'stack = 900\ndeck = "short"',
-     "line 1: board 'Td9d6hQc2s': 2s is not in a short deck, expected ranks from 6 on"),
+     "line 1: board 'Td9d6hQc2s': 2s is not in a short deck, expected ranks of 6 or higher"),
     (FILE, "pot 200", "line 1, column 5: not valid TOML: Expected '=' after a key in a key/value pair"),
     (FILE, "", 'board is missing, expected a flop, turn or river, such as "Td9d6h"'),
     (FILE, 'game = "kuhn"', f"line 1: unknown key 'game'; {KEYS}"),

@@ -510,7 +510,7 @@ def test_errors_of_the_rules_pass_through():
 @pytest.mark.parametrize("build", [SequenceForm.from_rules, GameTree.from_rules])
 def test_what_is_no_rules(build):
     for other in (3, None, "kuhn", nx.DiGraph()):
-        with pytest.raises(InvalidGameError, match="does not have the rules of a game: it has no num_players"):
+        with pytest.raises(InvalidGameError, match="does not define the rules of a game: it has no num_players"):
             build(other)
 
 

@@ -614,7 +614,7 @@ def test_errors_within_a_walk_name_the_history(capfd):
             return super()._seen(state)
 
     rules = Broken(pyspiel.load_game(BREAKTHROUGH))
-    with pytest.raises(InvalidGameError, match=r"^history \d+, \d+ of OpenSpiel's breakthrough\(.* fails: [^\n]*$"):
+    with pytest.raises(InvalidGameError, match=r"^OpenSpiel's breakthrough\(.* fails at history \d+, \d+: [^\n]*$"):
         _ = Game("broken", rules=rules).sequence_form
     capfd.readouterr()
 

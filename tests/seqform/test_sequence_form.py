@@ -710,7 +710,7 @@ def leaf_table(sequences=((1, 1), (2, 2)), chance=(0.5, 0.5), payoffs=((1.0, -1.
         ({"payoffs": (("a", 1), (1, 1))}, "payoffs of a leaf table are not an array of numbers"),
         ({"payoffs": ((np.nan, 1), (1, 1))}, r"leaf 0 has payoffs \[nan, 1.0\], expected finite numbers"),
         ({"chance": (0.5, -0.5)}, "leaf 1 has chance -0.5, expected finite non-negative numbers"),
-        ({"exact_chance": (Fraction(1),)}, "expected a tuple with one entry per leaf, 2"),
+        ({"exact_chance": (Fraction(1),)}, "expected a tuple of 2 entries, one per leaf"),
     ],
 )
 def test_what_is_no_leaf_table_is_refused(changes, message):
@@ -767,9 +767,9 @@ ZEROS = np.zeros((3, 3))
         ),
         (lambda: SequenceForm.from_payoff_matrix([[10**400]]), "not a matrix of numbers"),
         (lambda: SequenceForm.from_matrices(E2, [1, 0], E2, [1, 0], lying_indices()), "A is not a matrix of numbers"),
-        (lambda: SequenceForm.from_rules(3), "3 does not have the rules of a game: it has no num_players"),
+        (lambda: SequenceForm.from_rules(3), "3 does not define the rules of a game: it has no num_players"),
         (lambda: SequenceForm.from_tree(3), "is not a game tree"),
-        (lambda: Game("g", rules=3), "3 does not have the rules of a game"),
+        (lambda: Game("g", rules=3), "3 does not define the rules of a game"),
         (lambda: Game("g", tree=3), "the tree of game 'g' is 3"),
         (lambda: Game.from_sequence_form(3), "the sequence form of game 'matrices' is 3"),
         (lambda: sequence_form_of("kuhn"), "game is 'kuhn', expected a Game"),

@@ -263,7 +263,7 @@ def test_equilibria_of_gambit_are_read(tmp_path, kuhn):
         ),
         ("player,infoset,action,probability\n0,J_,p,1\n0,J_,p,1\n", "line 3: action 'p' of infoset 'J_' occurs twice"),
         ("player,infoset,action,probability\n0,J_\n", "infoset 'J_' has no action None"),
-        ("NE,1,0", "an equilibrium has 2 probabilities, expected 24, those of behaviour strategies"),
+        ("NE,1,0", "an equilibrium has 2 probabilities, expected 24: one per action and infoset"),
         ("NE,1,0\nconvex-1", "line 2 is 'convex-1', expected NE,… in each line"),
         ("{'0': [(0, open('x')), (1, 1)]}", "neither JSON nor printed Python: open('x'), expected a number"),
         ("[[[0.5, 0.5]], [[1, 0]], [[1, 0]]]", "it contains lists of 3 players, expected 2"),

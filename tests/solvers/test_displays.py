@@ -126,7 +126,7 @@ def test_a_constraint_is_named_and_bounded():
     (linear,) = parse_constraint("plan(0/K_:bet) <= 1/3 as at most a third", KUHN)
     seen = shown(linear)
     assert "Constraint of player 0 at most a third" in seen.text
-    assert "functionlinear, of 1 sequenceat most1/3" in seen.text
+    assert "functionlinear, in 1 sequenceat most1/3" in seen.text
 
 
 @pytest.mark.parametrize("method", ["highs", "cfr+"])

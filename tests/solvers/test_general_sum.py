@@ -151,7 +151,7 @@ def test_zero_sum_games_of_three_are_what_they_are_as_nash():
 
 def test_games_of_one_player_are_refused():
     alone = to_game(Decision(0, "I", (("x", Leaf((1.0,))), ("y", Leaf((0.0,))))))
-    with pytest.raises(UnsupportedProblemError, match=r"epsilon-nash needs two players, and .* has 1"):
+    with pytest.raises(UnsupportedProblemError, match=r"epsilon-nash needs two players, but .* has 1"):
         solve(EpsilonNash(alone))
     run = EmpiricalRun(to_game(Decision(0, "I", (("x", Leaf((1.0, 1.0))), ("y", Leaf((0.0, 0.0)))))), CFR())
     run.run(200)

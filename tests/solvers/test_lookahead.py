@@ -294,9 +294,9 @@ def test_a_local_best_response_takes_a_seat(player):
     [
         ("cdbr:opponent=uniform,lookahead=1", "goofspiel:cards=8 is not enumerated.*expected values=V"),
         ("cdbr:opponent=uniform,lookahead=1,values=unifrom", r"'unifrom' \(did you mean uniform\?\)"),
-        ("cdbr:opponent=uniform,lookahead=1,values=checkdown,biased=top", "biased needs values=uniform"),
+        ("cdbr:opponent=uniform,lookahead=1,values=checkdown,biased=top", "biased= needs values=uniform"),
         ("cdbr:opponent=uniform,lookahead=1,values=uniform,biased=9", "player 1 .* had no action '9'.*one of 1, 2, 3"),
-        ("cdrnr:opponent=uniform,p=0.5,lookahead=1,values=uniform,gadget=none", "gadget=full; omit gadget"),
+        ("cdrnr:opponent=uniform,p=0.5,lookahead=1,values=uniform,gadget=none", "gadget=full; omit gadget="),
         ("cdrnr:opponent=uniform,p=0.5,lookahead=1,values=uniform,along=level", "along the path of play"),
         ("cdrnr:opponent=nash,p=0.5,lookahead=1,values=uniform", "opponent nash needs the whole game"),
         ("cdrnr:opponent=(cdbr:opponent=uniform,lookahead=1),p=0.5,lookahead=1,values=uniform", "nobody's model"),

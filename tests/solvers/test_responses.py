@@ -182,7 +182,7 @@ REFUSED = [
     (
         lambda: RestrictedNash(KUHN, [distance_bound(L2Distance(UNIFORM), at_most=0.1, name="near")], p=0.5),
         UnsupportedProblemError,
-        "rnr accepts only linear constraints on the opponent, and 'near' is not linear",
+        "rnr accepts only linear constraints on the opponent, but 'near' is not linear",
     ),
     (lambda: BestResponse(KUHN, Strategy.uniform(LEDUC, 1)), InvalidStrategyError, "game"),
     (lambda: BestResponse(load_game("kuhn:players=3"), UNIFORM), UnsupportedProblemError, "needs two players"),

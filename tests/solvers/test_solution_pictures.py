@@ -105,7 +105,7 @@ def test_strategies_are_drawn_infoset_by_infoset(problem):
 
 def test_what_a_solution_does_not_have_is_refused():
     solution = solve(Nash(KUHN))
-    with pytest.raises(UnsupportedProblemError, match=r"nash by highs has no prices to draw, but strategy$"):
+    with pytest.raises(UnsupportedProblemError, match=r"nash by highs has no prices to draw, only strategy$"):
         solution.figure("prices")
     with pytest.raises(UnsupportedProblemError, match="panel is 'price', expected one of convergence, frontier"):
         solution.figure("price")

@@ -551,7 +551,7 @@ def test_arguments_that_make_no_sense_are_refused():
         StreamedMCCFR(KUHN, ExternalSamplingMCCFR(averaging="full"))
     with pytest.raises(UnknownMethodError, match="expected infoset or none"):
         StreamedMCCFR(KUHN, OutcomeSamplingMCCFR())
-    with pytest.raises(InvalidGameError, match="does not have the rules of a game"):
+    with pytest.raises(InvalidGameError, match="does not define the rules of a game"):
         StreamedMCCFR("kuhn")
     matrix = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[1, -1], [-1, 1]]))
     with pytest.raises(UnsupportedProblemError, match="has no histories"):

@@ -359,7 +359,7 @@ def test_the_best_current_plan_needs_an_opponent_who_is_held_to_the_model():
     for problem in (CDBR(LEDUC, model, lookahead=1), CDRNR(LEDUC, model, p=1, lookahead=1)):
         found = solve(problem, method, tol=0, max_iterations=60)
         assert found.steps[0] == pytest.approx(exact.steps[0], abs=0.01)
-    with pytest.raises(UnknownMethodError, match="iterate is best, expected average: best requires"):
+    with pytest.raises(UnknownMethodError, match="iterate is best, expected average: with best"):
         solve(CDRNR(LEDUC, model, p=0.5, lookahead=1), method)
     with pytest.raises(UnknownMethodError, match="expected average or best"):
         DepthLimitedCFR("cfr+", iterate="last")

@@ -331,7 +331,7 @@ def test_styles_and_equilibria_of_one_game_compare():
     found = compare_with_style(style, timid, 2e-3)
     assert found.passed
     assert found.exact_objective == pytest.approx(0.0, abs=1e-9)
-    with pytest.raises(UnsupportedProblemError, match="received style on kuhn and nash on rps; expected style with"):
+    with pytest.raises(UnsupportedProblemError, match="received style on kuhn and nash on rps; expected problem style"):
         compare_with_style(style, solve(Nash(load_game("rps"))), 1e-3)
     with pytest.raises(UnsupportedProblemError, match="received nash on kuhn and nash on kuhn"):
         compare_with_style(timid, timid, 1e-3)

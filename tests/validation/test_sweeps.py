@@ -79,8 +79,8 @@ def test_spans_end_where_they_are_told_to_and_decimals_stay_short():
         ({"p": {"from": "0", "to": 1, "steps": 2}}, "grid.p.from is '0', expected a finite number"),
         ({"p": {"from": 0, "to": 1, "steps": 2, "scale": "log"}}, "grid.p.from is 0, expected a number above 0"),
         ({"p": {"from": 0, "to": 1, "steps": 2, "scale": "lin"}}, "grid.p.scale is 'lin', expected one of linear, log"),
-        ({"game": [1]}, "grid.game: a fixed setting has it too"),
-        ({"m": [1]}, "grid.m: the list has it too"),
+        ({"game": [1]}, "grid.game: a fixed setting also sets game"),
+        ({"m": [1]}, "grid.m: the list also sets m"),
         ({"p": range(400), "q": range(400)}, f"160,000 settings, expected at most {MAX_SETTINGS:,}"),
     ],
 )

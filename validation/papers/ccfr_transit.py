@@ -88,7 +88,7 @@ def unconstrained_value(width: int) -> float:
 
 
 def unproven_difference(difference: float, solution: Solution, violation: float, exact: Solution) -> bool:
-    """Whether exploitabilities differ by more than two solutions' certificates and a violation's price allow."""
+    """Whether two solutions' exploitabilities differ by more than their certificates and a violation's price allow."""
     assert solution.gap is not None
     slack = exact.tolerance + ROUND_OFF
     least = -max(0.0, exact.multipliers.get("risk", 0.0)) * violation
@@ -142,7 +142,7 @@ class FrontierRow(Row):
 
 @dataclass(frozen=True)
 class CCFRFigure2a(Experiment[FrontierRow]):
-    """Risk and exploitability of the patroller with the defaults and with the paper's recipe, by bounds on the risk.
+    """Risk and exploitability of the patroller for several risk bounds, with the defaults and with the paper's recipe.
 
     Parameters
     ----------

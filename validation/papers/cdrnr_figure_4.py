@@ -67,7 +67,7 @@ class RecoveryRow(Row):
 
     @property
     def share_of_bound(self) -> float | None:
-        """Exploitability over p / (1 − p) times the gain, at the smallest p with which the action is played."""
+        """Exploitability divided by p / (1 − p) times the gain, at the smallest p for which the action is played."""
         if self.least_p is None or self.least_p >= 1.0:  # in that case there is no bound
             return None
         bound = self.least_p / (1.0 - self.least_p) * self.gain

@@ -397,7 +397,7 @@ def _averages(rows: Sequence[ResponseRow]) -> list[tuple[float, float, float]]:
 
 
 def judged_robust(row: ResponseRow, best: Sequence[ResponseRow], robust: Sequence[ResponseRow] = ()) -> ResponseRow:
-    """Return a row of figure 5 with its failure, if any, by the frontier and by the rows of CDRNR3."""
+    """Return a row of figure 5, judged by the frontier and the rows of CDRNR3, with its failure, if any."""
     gain, loss = row.gain, row.exploitability
     # Without the response for p = 1, little is known about the gain of robust responses at a large exploitability.
     less = any(one.p == 1.0 for one in robust) and attainable(robust, loss) < gain - ROUND_OFF
@@ -701,7 +701,7 @@ _LOCAL: Mapping[str, Response] = {
 
 
 def judged_by_gain(row: ResponseRow, best: float) -> ResponseRow:
-    """Return a row of figure 6 with its failure, if any, by the gain of a best response."""
+    """Return a row of figure 6, judged by the gain of a best response, with its failure, if any."""
     lost = row.method.startswith("CDBR") and row.gain < -ROUND_OFF
     return row.failing(
         verdict(
@@ -871,6 +871,6 @@ def _second_round(exploiter: Exploiter, p: float) -> ResponseRow:
 
 
 def judged_in_rounds(row: ResponseRow, best: Sequence[ResponseRow]) -> ResponseRow:
-    """Return a row of figure 15 with its failure, if any, by the frontier."""
+    """Return a row of figure 15, judged by the frontier, with its failure, if any."""
     gaining = row.method == "SES" and row.gain > ROUND_OFF
     return row.failing(*failures_of(row, best), f"the search gains {row.gain:.6f}" if gaining else "")

@@ -35,7 +35,7 @@ _LOOKS = {"level": Look("black", "."), "path": Look("red", "x"), "reach-resolvin
 
 @dataclass(frozen=True)
 class SafetyRow(Row):
-    """One response in one game, seat and way.
+    """One response in one game and seat, computed in one way.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class CDRNRSafety(Experiment[SafetyRow]):
         return claims
 
     def draw(self, rows: Sequence[SafetyRow]) -> "Figure":
-        """Draw one column of panels per game: exploitability over the bound by p, and the gain by p."""
+        """Draw one column of panels per game: exploitability divided by the bound, and the gain, both against p."""
         games = list(dict.fromkeys(row.game for row in rows)) or [""]
         figure, axes = panels(2, len(games), (1.2 + 3.2 * len(games), 5.6), squeeze=False)
         for game, (shares, gains) in zip(games, axes.T, strict=True):

@@ -102,7 +102,7 @@ class Band(Curve):
 
 @dataclass(frozen=True, eq=False)
 class Range(Curve):
-    """The range of another quantity, at each point.
+    """A range at each point, such as the one that linear programs allow.
 
     In a row's dictionary the field ``allowed`` becomes ``allowed_low`` and ``allowed_high`` for the final values, and
     ``allowed_low_curve`` and ``allowed_high_curve`` for all points.
@@ -211,7 +211,7 @@ def share_of(spec: str, action: str, card: str = "") -> Functional:
 
 @lru_cache(maxsize=8)
 def exact_range(spec: str, action: str, card: str = "") -> TradeOff:
-    """Return the range of that probability that linear programs allow, as a piecewise function of the loss."""
+    """Return the range of :func:`share_of` that linear programs allow, as a piecewise function of the loss."""
     return trade_off(game_of(spec), share_of(spec, action, card))
 
 

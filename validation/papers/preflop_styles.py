@@ -84,7 +84,7 @@ class _Styles:
         return self.found[key]
 
     def method(self, style: str, beta: float) -> PrefCFR:
-        """Return Preference-CFR with β given the hand; the counterfactual β is β times the probability of the hand."""
+        """Return Preference-CFR with vulnerability β per hand; in counterfactual units, β times its probability."""
         dealt = pairs().sum(axis=1) / pairs().sum()
         preferences = [
             Prefer(list(PREFERRED[style]), DEGREE, player=0, infosets=((), name), vulnerability=beta * chance)

@@ -98,7 +98,7 @@ def read_board(text: str, deck: str = "full") -> list[int]:
     for card in board:
         if card not in DECKS[deck]:
             raise InvalidGameError(
-                f"board {shown(text, 60)}: {CARDS[card]} is not in a {deck} deck, expected ranks from 6 on"
+                f"board {shown(text, 60)}: {CARDS[card]} is not in a {deck} deck, expected ranks of 6 or higher"
             )
     return board
 
@@ -213,7 +213,7 @@ class RangeItem:
 
 
 def _note_clash(where: str, hands: list[int], before: float, now: float) -> None:
-    """Warn that an item gives hands another weight than an earlier item."""
+    """Warn that an item and an earlier item give hands different weights."""
     more = f", and {len(hands) - 1:,} more hands" if len(hands) > 1 else ""
     warnings.warn(
         f"{where}: {HAND_NAMES[hands[0]]} has the weight {before:g} from an earlier item and {now:g} from this one, "
@@ -252,7 +252,7 @@ def range_items(text: str) -> Iterator[RangeItem]:
         begin, name, end = (part or "" for part in found.groups())
         if begin:
             if enclosing:
-                raise InvalidGameError(f"{where}: {shown(opened, 60)} is still open, expected [/{enclosing}] before")
+                raise InvalidGameError(f"{where}: {shown(opened, 60)} is still open, expected [/{enclosing}] first")
             enclosing, opened = begin, written
         name, mark, weight = _WEIGHTED.fullmatch(name.strip()).groups()  # type: ignore[union-attr]
         hands, value = tuple(_hands(name.strip(), where)), 1.0

@@ -536,7 +536,7 @@ class _Reader(Tokens):
         if seat.text not in SEATS:
             raise self.error(seat.start, f"received the seat {seat.shown}, expected oop or ip")
         if self.take_label("at").text != "at":
-            raise self.error(seat.stop, 'expected at and a node after the seat, such as at "bet 120"')
+            raise self.error(seat.stop, 'expected "at" and a node after the seat, such as at "bet 120"')
         node = self.take_label('a node, such as "bet 120" or root')
         at = {"root": "", "everywhere": "everywhere"}.get(node.text, node.text if node.kind == "quoted" else None)
         if at is None:

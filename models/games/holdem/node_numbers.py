@@ -275,7 +275,7 @@ class StoredNumbers(NodeNumbers):
         with self._naming():
             form = SpotTree(self.spot, place, len(numbers)).form([self.reach(seat, place) for seat in (0, 1)])
             if len(form.players) != len(numbers):
-                raise self._damaged(f"there are {len(numbers)} nodes from {node} on, expected {len(form.players)}")
+                raise self._damaged(f"the subtree of {node} has {len(numbers)} nodes, expected {len(form.players)}")
             counts = np.diff(form.ends).tolist()
             played = {
                 local: self._block(numbers[local], int(form.players[local]), counts[local])

@@ -216,7 +216,7 @@ def blueprint(rules: Preflop) -> Floats:
 
 
 def _values(tree: PlayedOut, played: Floats, flop: int, chooser: int, bias: int) -> Floats:
-    """Return player 0's payoff from a flop on, times the probability of each pair of classes, shape (169, 169)."""
+    """Return player 0's payoff after a flop, times the probability of each pair of classes, shape (169, 169)."""
     form = tree.form
     inside = form.below(flop)
     reaches = np.ones((2, len(played), len(CLASSES)))

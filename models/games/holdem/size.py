@@ -74,7 +74,7 @@ def spot_size(spot: Situation, betting: Betting | None = None) -> SpotSize:
 
 
 def _distinct(cards: Sequence[int], dealt: int, exchanges: Sequence[Indices]) -> int:
-    """Return the number of ways to deal cards in turn; ways that an exchange of suits makes equal count once."""
+    """Return the number of ways to deal cards in turn; ways that differ only by an exchange of suits count once."""
     if dealt == 0 or not exchanges:
         return perm(len(cards), dealt)
     ways, left = 0, set(cards)
@@ -141,7 +141,7 @@ def _smaller(spot: Situation) -> Iterator[tuple[str, Betting]]:
 
 
 def betting_tree(spot: Situation, most: int = 20_000) -> list[dict[str, Any]]:
-    """Return the betting tree: the betting of each street once for all cards, and once for all equivalent lines.
+    """Return the betting tree: the betting of each street, shared by all cards and by all equivalent lines.
 
     Parameters
     ----------

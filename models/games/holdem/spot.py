@@ -40,7 +40,7 @@ _PASSIVE = ("fold", "check", "call")
 
 
 class HoldemSpot(Situation):
-    """A heads-up subgame of no-limit hold'em, from a flop, turn or river on.
+    """A heads-up subgame of no-limit hold'em that begins on a flop, turn or river.
 
     Player 0 is out of position (``oop``) and moves first; player 1 is in position (``ip``). The game becomes zero-sum
     by subtracting half of the pot from each player's winnings: a player's value is its EV minus that half. With a rake
@@ -293,7 +293,7 @@ class HoldemGame(Game):
 
     @property
     def payoff_range(self) -> tuple[float, float]:
-        """Oop's smallest and largest payoff, minus half of the pot: its stack lost, or the pot and ip's won."""
+        """Oop's smallest and largest payoff, minus half of the pot: a lost stack, or the pot and ip's stack."""
         most = self.spot.pot / 2 + self.spot.stack
         return -most, most
 

@@ -169,7 +169,7 @@ def assembled(
     right: Entries,
     scale: float | None = None,
 ) -> FactoredPayoff:
-    """Assemble the factors to which both players contribute; one more, to which player 1 contributes 1, pays rewards.
+    """Assemble the factors to which both players contribute, and one for rewards, to which player 1 contributes 1.
 
     Parameters
     ----------

@@ -146,7 +146,7 @@ class Patrol:
 
     @cached_property
     def _moves(self) -> list[Whole]:
-        """The moves of all bodies, those of the map and waiting at each node first: the map's index, and both ends."""
+        """The moves of all bodies (waiting at each node, then the map's moves): the map's index, and both ends."""
         nodes, numbers = np.arange(self.map.num_nodes), np.arange(len(self.map.sources))
         pairs = ((np.full(len(nodes), -1), numbers), (nodes, self.map.sources), (nodes, self.map.targets))
         columns = [np.concatenate(pair) for pair in pairs]
@@ -154,7 +154,7 @@ class Patrol:
 
     @property
     def moves(self) -> Whole:
-        """The map's move of each move of a body, −1 for waiting, shape (num_nodes + m,)."""
+        """The index in the map of each move of a body, −1 for waiting, shape (num_nodes + m,)."""
         return self._moves[0]
 
     @property
@@ -172,7 +172,7 @@ class Patrol:
         return durations
 
     def _no_go(self, places: Any, what: str) -> Mask:
-        """Return the moves of bodies that some places allow, shape (num_nodes + m,)."""
+        """Return which moves of bodies avoid some places, shape (num_nodes + m,)."""
         targets, left = self._ends_of_moves[1], np.ones(len(self.moves), dtype=bool)
         with about(f"{what}.no_go"):
             for at in texts(places, f"{what}.no_go"):
@@ -489,7 +489,7 @@ class Patrol:
         return Entries.joined([entries for both in each for entries in both])
 
     def watched(self, numbers: Iterable[int] | None = None) -> Entries:
-        """Return the units' contributions to each factor, a time and place of meeting; by default of all units."""
+        """Return the units' contributions to each factor (a time and place of meeting); by default of all units."""
         found = []
         for number in range(len(self.units)) if numbers is None else numbers:
             walker, (at_nodes, on_moves) = self.patrolling.walkers[number], self.detection(number)

@@ -44,7 +44,7 @@ def _cvar(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: Map
 
 def _worst(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: Mapping[str, Functional]) -> Risk:
     if arguments:
-        raise InvalidGameError(f"{shown(arguments[0], 40)} is given, expected worst without arguments")
+        raise InvalidGameError(f"received {shown(arguments[0], 40)}, expected 'worst' without arguments")
     losses, chances = _losses(patrol, by_goal=False)
     words = "earnings of the type of attackers that earns most"
     return tail(losses, 1.0, chances, player=1, description=words, fingerprint=fingerprint)

@@ -267,7 +267,7 @@ def best_joint_route(meetings: Encounters, attackers: Mixture, run: Runner = run
 
 
 def better_joint_route(meetings: Encounters, attackers: Mixture, emphasis: Floats | float = 1.0) -> Reply:
-    """Return a good joint route: each unit in turn catches the most of what the others leave, in two rounds.
+    """Return a good joint route: in two rounds, each unit in turn catches as much as it can of what the others miss.
 
     The attackers' routes are weighted by an emphasis each. The bound is meaningless.
     """
@@ -315,7 +315,7 @@ class _Cuts:
             self._rows.append((chosen, slopes, 1.0 - left - left * firsts[chosen] * number))
 
     def add(self, made: Floats, claimed: Floats) -> bool:
-        """Add both inequalities at a joint route, for the routes of which it claims to catch more than it does."""
+        """Add both inequalities at a joint route, for the attackers' routes whose detection it overstates."""
         cover = self._cover
         escaping = cover.escaping(made)
         # Beyond HiGHS's tolerance; otherwise the same inequalities would be added forever.

@@ -184,7 +184,7 @@ class Schedule(Displayed):
         begins = first or dt.datetime(2000, 1, 1, 8)
         length = dt.timedelta(days=max(self.days), minutes=minutes * patrol_of(self.game).steps)
         if not dt.datetime(1000, 1, 1) <= begins <= dt.datetime.max - length:
-            raise InvalidStrategyError(f"first is {begins}, expected a day such that all fall in years 1000 to 9999")
+            raise InvalidStrategyError(f"first is {begins}, expected a day that keeps all days in years 1000 to 9999")
         lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//treeplex//patrol schedule//EN"]
         for place, day in enumerate(self.days):
             midnight = begins + dt.timedelta(days=day - 1)
