@@ -23,8 +23,8 @@ FLOORS = ("seqform", "models", "solvers", "validation", "cli")  # each may impor
 LONGEST, WIDEST = 100, 12
 #: The most of each count. What the library grows by beyond them should be worth more than what can be taken out.
 LIMITS = {
-    "code lines": 66_830,
-    "modules": 462,
+    "code lines": 68_080,
+    "modules": 471,
     "public names at the top level": 80,
     "import circles": 3,
     "import circles while loading": 0,
