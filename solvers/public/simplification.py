@@ -117,8 +117,10 @@ class _Search:
         self.free = {node: np.ones(len(children[node]), dtype=np.bool_) for node in self.nodes}
         begun = self._candidate({node: equilibrium.behaviour(node) for node in own}, None)
         self.own = own
-        self._choose_sizes(begun)
-        self.start = self._candidate(self._within_sizes(begun.played), None)
+        self.start = begun
+        if problem.sizes is not None:
+            self._choose_sizes(begun)
+            self.start = self._candidate(self._within_sizes(begun.played), None)
         grid = problem.steps or (GRIDS[-1] if problem.loss is not None else None)
         self.best = self.start if grid is None else self._rounded_at_once(self.start, grid, "nearest")
 
@@ -136,11 +138,11 @@ class _Search:
 
     def complexity(self, found: _Candidate) -> Complexity:
         """Return how much of a strategy must be remembered."""
-        profile, steps = self.profile(found.played), self.problem.steps
+        steps = self.problem.steps
         infosets = mixed = sizes = 0
         off = 0.0
-        for node in self.nodes:
-            reached = profile.reach(self.player, node) > ROUND_OFF
+        for node, reach in self._reaches(found.played):
+            reached = reach > ROUND_OFF
             played = found.played[node][:, reached]
             infosets += int(reached.sum())
             mixed += int((played.max(axis=0, initial=0.0) < 1.0 - ROUND_OFF).sum())
@@ -195,17 +197,32 @@ class _Search:
     def _rounded_at_once(self, given: _Candidate, steps: int, way: str) -> _Candidate:
         """Round every node in one way, the earlier ones first, because reaches depend on them."""
         played = dict(given.played)
-        profile = self.profile(played)
-        for node in self.nodes:
-            played[node] = self._rounded(profile, node, given.played[node], steps, way)
+        for node, reach in self._reaches(played):
+            if way != _WAYS[-1]:
+                check_time("an equilibrium was rounded")
+            played[node] = self._rounded(reach, node, given.played[node], steps, way)
         return self._candidate(played, steps)
 
-    def _rounded(self, profile: PublicProfile, node: int, wanted: Floats, steps: int, way: str) -> Floats:
-        """Round a node's behaviour, in one of the ways of ``_WAYS``, at the reach of a profile."""
+    def _reaches(self, played: dict[int, Floats]) -> Iterator[tuple[int, Floats]]:
+        """Yield the player's nodes with several actions from the root on, and its reach of each.
+
+        The behaviour at a node may be changed until the next node is requested.
+        """
+        form = self.form
+        reaches = {0: np.asarray(form.weights[self.player], dtype=np.float64)}
+        for node, mover in enumerate(form.players.tolist()):
+            here, children = reaches.pop(node), form.children[node].tolist()
+            if mover == self.player and len(children) > 1:
+                yield node, here
+            for number, child in enumerate(children):
+                reaches[child] = here * played[node][number] if mover == self.player else here
+
+    def _rounded(self, reach: Floats, node: int, wanted: Floats, steps: int, way: str) -> Floats:
+        """Round a node's behaviour, in one of the ways of ``_WAYS``, at a reach."""
         if way == "nearest":
             return rounded(wanted, steps)
         order = self._order(node)
-        return rounded(wanted, steps, profile.reach(self.player, node), order[::-1] if way == "weakest last" else order)
+        return rounded(wanted, steps, reach, order[::-1] if way == "weakest last" else order)
 
     def _order(self, node: int) -> Indices:
         """Return the player's states at a node, from the worst to the best at the equilibrium."""
@@ -223,9 +240,9 @@ class _Search:
             before = best.guaranteed
             for node in self.nodes if only is None else only:
                 check_time("an equilibrium was rounded")
-                profile = self.profile(best.played)
+                reach = self.profile(best.played).reach(self.player, node)
                 for way in _WAYS:
-                    there = self._rounded(profile, node, wanted[node], steps, way)
+                    there = self._rounded(reach, node, wanted[node], steps, way)
                     guaranteed = tried.guaranteed(best, node, there)
                     if guaranteed > best.guaranteed + 1e-12 * abs(best.guaranteed):
                         best = replace(best, played=best.played | {node: there}, guaranteed=guaranteed)
@@ -241,7 +258,10 @@ class _Search:
             level = [node for node in self.nodes if self.depths[node] == depth]
             wanted = dict(current.played)
             profile = self.profile(current.played)
-            begun = {node: self._rounded(profile, node, wanted[node], steps, "weakest first") for node in level}
+            begun = {
+                node: self._rounded(profile.reach(self.player, node), node, wanted[node], steps, _WAYS[0])
+                for node in level
+            }
             current = self._swept(self._candidate(wanted | begun, steps), wanted, steps, level)
             fixed |= {node: current.played[node] for node in level}
             if len(fixed) < len(self.nodes):
@@ -259,9 +279,8 @@ class _Search:
 
     def _choose_sizes(self, found: _Candidate) -> None:
         """Keep the sizes that the strategy plays most at each node."""
-        profile = self.profile(found.played)
-        for node in self.nodes:
-            weights = found.played[node] @ profile.reach(self.player, node)
+        for node, reach in self._reaches(found.played):
+            weights = found.played[node] @ reach
             for menu in self._menus(node):
                 left_out = np.argsort(weights[menu], kind="stable")[: -(self.problem.sizes or 0)]
                 self.free[node][menu[left_out]] = False
