@@ -111,6 +111,7 @@ _ALSO_CALLED = {
     "portfolio A B --opponent C": "bandit exp3 ucb ucb1 arms explore",
     "patrol MAP": "security patrols map roads police guard",
     "patrol schedule PLAN": "schedule routes calendar days",
+    "simplify GAME": "purify round discretise discretize",
     "solve GAME": "run train optimise optimize compute",
     "solve GAME --html FILE": "report html",
     "compare A B": "diff",
@@ -179,6 +180,10 @@ GROUPS = {
         "style": (
             "style",
             "Find a strategy in a given style that loses little to any opponent, or prove that none exists.",
+        ),
+        "simplify": (
+            "simplify",
+            "Find the best strategy that is simple enough to be remembered, and prove how much it loses.",
         ),
         "sample": ("sample", "Run a sampling method on a game that is too large to enumerate."),
         "sweep": ("sweep", "Run a command for a grid or a list of settings, and store every result as it arrives."),
@@ -430,7 +435,7 @@ def _expected_by(option: str, context: Any) -> str:
 # Commands that run within other commands
 
 #: The suffix of the strategies that each command writes with ``--out``.
-_STRATEGIES = {"solve": ".npz", "style": ".npz", "fit": ".npz", "sample": ".jsonl"}
+_STRATEGIES = {"solve": ".npz", "style": ".npz", "simplify": ".npz", "fit": ".npz", "sample": ".jsonl"}
 #: Options that name result files.
 _OWN = ("json", "out", "html", "plot", "checkpoint", "resume", "help")
 _commands = functools.cache(application)

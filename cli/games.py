@@ -108,7 +108,7 @@ def _problem_example(name: str) -> str:
     kind = PROBLEMS[name]
     words = ["treeplex solve", kind.example_game, *([] if name == "nash" else [f"--problem {name}"])]
     for word, each in question_parameters(name).items():
-        if each.required or each.name in kind.one_of[:1]:
+        if each.required or each.name in (*kind.one_of[:1], *kind.some_of[:1]):
             words.append(f"{flag_of(word)} {shlex.quote(each.about.example or each.form)}")
     return " ".join(words)
 

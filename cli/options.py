@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -383,9 +383,9 @@ def declares_options(command: Any) -> bool:
 def with_declared_options(command: Any) -> Any:
     """Return a command with the options that dataclasses declare for it, which take a while to collect.
 
-    If a name is declared several times, the option is for the first declaration, and the command's own options come
-    first. Later declarations can be set in the name of a problem or a method, ``NAME:key=value``. Only
-    :data:`_BETTER_KNOWN` takes precedence.
+    If a problem and methods declare the same name, the option belongs to the problem if it takes that option, and its
+    help describes both. The command's own options precede declared ones, except for :data:`_BETTER_KNOWN`. Other
+    declarations can be set in the name of a problem or a method, ``NAME:key=value``.
     """
     if declares_options(command):
         own = inspect.signature(command).parameters
@@ -393,10 +393,21 @@ def with_declared_options(command: Any) -> Any:
             found = [
                 each for each in _DECLARED[command.__name__]() if each.name not in own or each.name in _BETTER_KNOWN
             ]
-        added = {each.name: each for each in reversed(found)}
+        added: dict[str, inspect.Parameter] = {}
+        for each in reversed(found):
+            before = added.pop(each.name, None)
+            added[each.name] = each if before is None else _with_help_of(each, before)
         kept = _by_keyword(each for each in own.values() if each.name not in added)
         command.__signature__ = inspect.Signature([*kept, *reversed(added.values())])
     return command
+
+
+def _with_help_of(option: inspect.Parameter, other: inspect.Parameter) -> inspect.Parameter:
+    """Return an option whose help is followed by that of another one."""
+    kind, first = get_args(option.annotation)
+    said = f"{first.help} {get_args(other.annotation)[1].help}"
+    shown = typer.Option(*first.param_decls, metavar=first.metavar, help=said, rich_help_panel=first.rich_help_panel)
+    return option.replace(annotation=Annotated[kind, shown])
 
 
 def with_memory_option(command: Any) -> Any:

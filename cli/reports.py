@@ -245,3 +245,17 @@ def sampled(game: "Game", record: Mapping[str, Any], sheet: Sheet) -> Page:
         ),
     ]
     return _page(f"sampling of {game.spec}", game, blocks)
+
+
+def simplified(game: "Game", sheet: Sheet) -> Page:
+    """Return the page of the losses of simple strategies."""
+    blocks: list[Content] = [
+        *opening(f"{game.spec} · simplify", "How much does a strategy on a grid of probabilities lose?"),
+        *sheet_blocks(sheet),
+        heading("How far you can trust this"),
+        prose(
+            "Each loss is proven: it follows from the strategy's worst case and from an equilibrium strategy of the "
+            "other player. Nothing proves that no strategy on the same grid loses less."
+        ),
+    ]
+    return _page(f"simple strategies of {game.spec}", game, blocks)

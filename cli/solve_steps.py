@@ -19,7 +19,7 @@ from ..validation.questions import Question, question_parameters
 from . import curves, spots
 from .errors import CommandLineError, exit_status, print_note
 from .files import Record, command_line
-from .options import Checkpointing, choose_method, tolerance_of, with_preferences
+from .options import Checkpointing, choose_method, hyperparameters, tolerance_of, with_preferences
 from .outputs import Output, Outputs, page
 from .progress import building, solving, waiting
 from .solution import message_of, print_solution
@@ -72,6 +72,7 @@ class SolveSteps:
         """Read the problem, check the named method, and load the game."""
         names = {name for each in PROBLEMS for name in question_parameters(each)}
         words = {name: options.pop(name, None) for name in names}
+        shared = names & {each.name for known in hyperparameters().values() for each in known}
         self.options = with_preferences(options, _player(words["player"]))
         if self.options["prefer"] and (problem or "nash") == "nash":
             words["player"] = None  # the player whose actions are preferred
@@ -83,6 +84,8 @@ class SolveSteps:
             if loaded.constraints and self.curve.frontier and problem == "nash":
                 problem, words["opponent"] = "rnr", words["opponent"] or "locks"
         problem = problem or "nash"
+        for name in shared:  # a method's option, unless the problem takes it
+            self.options[name] = None if _takes(problem, name) else words.pop(name)
         if method is None and self.curve.frontier:
             method = "dcfr" if loaded is not None and spots.is_large(loaded) else "highs"
         self.record["method"] = method
@@ -220,6 +223,12 @@ class SolveSteps:
 def _player(text: str | None) -> int | None:
     """Return the player whose actions are preferred."""
     return int(text) if text in ("0", "1") else None
+
+
+def _takes(problem: str, name: str) -> bool:
+    """Whether a problem takes an option; unknown problems take none."""
+    problem = problem.partition(":")[0]
+    return problem in PROBLEMS and name in question_parameters(problem)
 
 
 # Results

@@ -34,6 +34,7 @@ from .methods import PDCFRPlus as PDCFRPlus
 from .methods import PrefCFR as PrefCFR
 from .methods import Rational as Rational
 from .methods import RestartedCFR as RestartedCFR
+from .methods import Rounding as Rounding
 from .methods import SAPCFRPlus as SAPCFRPlus
 from .methods import SmoothCFRPlus as SmoothCFRPlus
 from .methods import find_method as find_method

@@ -51,11 +51,12 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
     is_proven = error <= asked and certificate.residual <= RESIDUAL and not missed
     status = Status.OPTIMAL if finished else outcome.stopped
     if finished and not is_proven and outcome.exact is None:
-        status = Status.UNCERTIFIED
+        claimed = outcome.stopped is Status.INFEASIBLE and not problem.error_proves
+        status = Status.INFEASIBLE if claimed else Status.UNCERTIFIED
     elif status in (Status.CONVERGED, Status.ITERATION_LIMIT, Status.TIME_LIMIT):
         if is_proven and options.tol > 0.0 and problem.error_proves:
             status = Status.CONVERGED
-        elif status is Status.CONVERGED:
+        elif status is Status.CONVERGED and (problem.error_proves or not is_proven):
             status = Status.UNCERTIFIED
     message = _message(problem, method, options, outcome, status, error, remark)
     if missed:
@@ -149,9 +150,13 @@ def _message(
         return "optimal according to the solver (not certified)"
     if status is Status.ITERATION_LIMIT and options.tol == 0.0 and not remark:
         return "all requested iterations have been run"
+    if status is Status.INFEASIBLE:
+        return outcome.detail
     message = f"{status.advice}; {remark}" if remark else status.advice
     if status is not Status.UNCERTIFIED:
         return message
+    if outcome.stopped is Status.CONVERGED and not problem.error_proves:
+        return f"the method finished, but {outcome.detail}"
     if method.is_exact:
         return f"no exact proof was found; the results are floats, proven within {error:.3g} ({outcome.detail})"
     return f"{message} (proven {error:.3g}, requested {options.tol:.3g}; {outcome.detail})"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..models.problems import Certificate, Nash, Problem
+from ..models.problems import Certificate, Feature, Nash, Problem
 from ..seqform.strategy import Profile
 
 #: The number of nodes up to which best responses in public form take at most a second without compiled loops.
@@ -46,7 +46,9 @@ def by_best_responses(best_responses: Sequence[float], value: float) -> Certific
 
 
 def has_uniform_play(problem: Problem) -> bool:
-    """Whether uniform play can be certified quickly: the game is built, or small and in public form."""
+    """Whether uniform play is an answer, and can be certified quickly: the game is built, or a small public form."""
+    if Feature.SIMPLE in problem.needs:
+        return False
     built = vars(problem.game)
     if "sequence_form" in built:
         return True

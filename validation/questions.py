@@ -146,6 +146,10 @@ class Question:
         if rivals and len(given) != 1:
             listed, received = " and ".join(f"--{name}" for name in rivals), " and ".join(given) or "none"
             raise UnsupportedProblemError(f"{self.problem} needs one of {listed}, got {received}")
+        some = [name for name, each in self._parameters.items() if each.name in self._kind.some_of]
+        if some and not any(name in self.words for name in some):
+            listed = ", ".join(f"--{name}" for name in some)
+            raise UnsupportedProblemError(f"{self.problem} needs at least one of {listed}")
 
     def _check_said(self, name: str) -> None:
         """Raise an error if a required option is missing."""

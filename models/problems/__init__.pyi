@@ -23,6 +23,7 @@ from .responses import EpsilonSafeResponse as EpsilonSafeResponse
 from .responses import ResponseProblem as ResponseProblem
 from .responses import RestrictedNash as RestrictedNash
 from .robust import RobustResponse as RobustResponse
+from .simple import SimpleStrategy as SimpleStrategy
 from .stackelberg import Stackelberg as Stackelberg
 from .strategy_certificate import restored as restored
 from .style import EpsilonSafeStyle as EpsilonSafeStyle

@@ -25,3 +25,4 @@ class Feature(StrEnum):
     LOCAL = "steps that assume calls to the end"
     ROUTES = "payoffs of pairs of routes"
     COMMITMENT = "a commitment that the other player knows"
+    SIMPLE = "a strategy that is simple to remember"

@@ -93,6 +93,8 @@ class Problem(Explained, ABC):
     always_needs: ClassVar[frozenset[str]] = frozenset()
     #: Fields of which exactly one must be given.
     one_of: ClassVar[tuple[str, ...]] = ()
+    #: Fields of which at least one must be given.
+    some_of: ClassVar[tuple[str, ...]] = ()
     #: Whether the objective is a payoff of the problem's player.
     objective_is_payoff: ClassVar[bool] = True
     #: Whether an error of 0 proves optimality.

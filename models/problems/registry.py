@@ -50,6 +50,7 @@ _OWN = {
     "lbr": "problems.depth_limited:LBR",
     "caught-once": "games.patrol.caught_once:CaughtOnce",
     "stackelberg": "problems.stackelberg:Stackelberg",
+    "simplify": "problems.simple:SimpleStrategy",
 }
 #: Every problem by name.
 PROBLEMS: Registry[type[Any]] = Registry(
@@ -130,6 +131,7 @@ _ALSO_CALLED = {
     "cdrnr": "depthlimitedrnr depthlimitedrestrictednash depthlimitedrestrictednashresponse",
     "lbr": "localbestresponse",
     "caught-once": "detectedonce atleastonce caughtatleastonce",
+    "simplify": "simple simplified purify purification discretise discretize rounding",
     "stackelberg": "commitment optimalcommitment strongstackelberg sse",
 }
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import highspy
 import numpy as np
@@ -14,9 +13,6 @@ from ...seqform.limits import counted_now, seconds_left
 from ..outcome import Options, Outcome, Status, nearest_profile
 from ..solution import RunState
 from .highs_models import load, run_solver
-
-if TYPE_CHECKING:
-    from ..methods import BranchAndBound
 
 #: The allowed distance of a commitment from the bound, as a fraction of the leader's payoffs.
 _MISSED = 1e-6
@@ -40,7 +36,7 @@ class Commitment(RunState):
         return f"HiGHS's branch and bound found no commitment that pays more than {self.bound + 0.0:.10g}"
 
 
-def run(method: "BranchAndBound", problem: Stackelberg, options: Options) -> Outcome:
+def commit(problem: Stackelberg, options: Options) -> Outcome:
     """Solve a commitment problem; see :class:`~treeplex.solvers.BranchAndBound`."""
     built = counted_now()
     integer, unit = problem.integer_program(), problem.payoffs[1].unit

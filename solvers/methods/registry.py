@@ -121,6 +121,7 @@ _OWN = {
     "lp": "exact:DepthLimitedLP",
     "double-oracle": "exact:DoubleOracle",
     "branch-and-bound": "exact:BranchAndBound",
+    "rounding": "exact:Rounding",
     "cfr": "regret:CFR",
     "cfr+": "regret:CFRPlus",
     "dcfr": "regret:DCFR",

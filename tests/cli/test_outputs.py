@@ -33,6 +33,7 @@ _CALLS = {
     "info": ["kuhn"],
     "solve": ["kuhn"],
     "style": ["kuhn", "--target", "b@all >= 0.3", "--max-loss", "0.1", "--curve"],
+    "simplify": ["kuhn", "--steps", "3"],
     "sample": ["kuhn", "--max-iterations", "100"],
     "play": ["kuhn", "--seat0", "uniform", "--seat1", "uniform", "--games", "20"],
     "match": ["call", "random", "--hands", "4"],
@@ -198,6 +199,9 @@ _TIMED = {
     "frontier": ("solve", ["kuhn", "--problem", "rnr", "--opponent", "uniform", "--frontier"], "frontier"),
     "style": ("style", _CALLS["style"], "least_loss"),
     "style by runs": ("style", [*_CALLS["style"][:-1], "--method", "pref-cfr"], "exploitability"),
+    "simplify": ("simplify", _CALLS["simplify"], "lower"),
+    "simplify on grids": ("simplify", ["kuhn", "--frontier"], "frontier"),
+    "simplify a spot": ("simplify", ["spot.toml", "--steps", "2"], "lower"),
     "sample": ("sample", _CALLS["sample"], "iterations"),
     "play": ("play", _CALLS["play"], "expected"),
     "match": ("match", _CALLS["match"], "hands"),
@@ -287,7 +291,7 @@ def _sent_at(name, number, share, lines, monkeypatch, capsys):
     if witness.known or status == finished:
         assert record[key] is not None, where
         assert shown.out, where
-        if "--out" in options_of(command) and name not in ("frontier", "reproduce"):
+        if "--out" in options_of(command) and name not in ("frontier", "simplify on grids", "reproduce"):
             assert Path(_path(command, "--out")).exists(), where
     if key == "lower" and command == "solve" and record.get(key) is not None and "spot" not in name:
         value = 0.0 if "prices" in name else -1 / 18

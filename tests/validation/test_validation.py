@@ -408,6 +408,7 @@ def test_every_problem_can_be_posed_in_words() -> None:
         "gadget": "resolving",
         "along": "path",
         "level": "2",
+        "steps": "3",
     }
     takes = {
         "nash": (),
@@ -426,6 +427,7 @@ def test_every_problem_can_be_posed_in_words() -> None:
         "ses": ("opponent", "p", "level"),
         "lbr": ("opponent",),
         "stackelberg": (),
+        "simplify": ("steps",),
     }
     assert {*takes, "caught-once"} == set(PROBLEMS)  # a patrol alone has routes
     game = load_game("kuhn")

@@ -1,0 +1,328 @@
+"""``treeplex simplify``: the best strategy that is simple to remember, and what it loses."""
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..seqform.limits import now, settling
+from ..seqform.sheet import Column, Row, Sheet, Table, count, payoff
+from . import spots
+from .errors import CommandLineError, deferring_interrupts, exit_status
+from .files import Record, check_files, command_line
+from .options import Checkpointing, GameArgument, HtmlOption, JsonOption, PotShare, TimeOption, pot_tolerance, reader
+from .outputs import Output, Outputs, page, pages
+from .progress import waiting
+from .solution import message_of
+from .solve import KEYS as _OF_SOLVE
+from .solve_options import Curve, Files, OfSpot, SolveLimits, Supplied
+from .tables import print_sheet, seconds_text
+
+if TYPE_CHECKING:
+    from ..seqform.game import Game
+    from ..seqform.interchange.page import Page
+    from ..solvers import Solution
+    from .solve_steps import SolveSteps
+
+#: The grids of ``--frontier``.
+GRIDS = (1, 2, 3, 4, 5, 10, 20)
+#: The seats of spots of hold'em.
+_SEATS = {"oop": 0, "ip": 1}
+#: The keys of the JSON.
+KEYS = (*_OF_SOLVE, "complexity", "loss_share", "frontier")
+
+
+def _player(text: str) -> int:
+    """Parse a player: a number, or a seat of a spot."""
+    if text.strip().lower() not in ("0", "1", *_SEATS):
+        raise typer.BadParameter(f"{text!r} is not 0, 1, oop or ip")
+    return _SEATS.get(text.strip().lower(), 0) if not text.strip().isdigit() else int(text)
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """The limits of the strategy."""
+
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=reader(int, minimum=1),
+            help="Probabilities are multiples of 1/N: with 4 in steps of 25 %, with 1 the strategy is pure.",
+        ),
+    ] = None
+    mixed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", parser=reader(int, minimum=0), help="Mix at N infosets at most (not for hold'em spots)."
+        ),
+    ] = None
+    sizes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=reader(int, minimum=1),
+            help="Use at most N sizes of the same action, such as bets, at each public state.",
+        ),
+    ] = None
+    loss: Annotated[
+        float | None,
+        typer.Option(
+            metavar="E[%]",
+            parser=pot_tolerance,
+            help="Find the strategy that mixes at the fewest infosets and loses at most E, in payoff units, or for a "
+            "spot in per cent of the pot: there it has the coarsest grid.",
+        ),
+    ] = None
+
+
+def simplify(
+    game: GameArgument,
+    *,
+    player: Annotated[
+        int | None,
+        typer.Option(
+            "--player",
+            "--seat",
+            metavar="0|1",
+            parser=_player,
+            help="The player, by default 0; in a spot of hold'em also oop or ip.",
+        ),
+    ] = None,
+    limits: _Limits,
+    frontier: Annotated[
+        bool,
+        typer.Option(
+            "--frontier", help="Show for steps of 1/1, 1/2, 1/3, 1/4, 1/5, 1/10 and 1/20 how much the strategy loses."
+        ),
+    ] = False,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="M",
+            help="The method: branch-and-bound, the default in small trees, or rounding, the default in spots, in "
+            "large trees and for --frontier.",
+        ),
+    ] = None,
+    time_limit: TimeOption = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Write the profile to FILE (.npz), or for a spot the file that treeplex show reads."
+        ),
+    ] = None,
+    html: HtmlOption = None,
+    json: JsonOption = None,
+) -> int:
+    """Find the best strategy that is simple enough to be remembered, and prove how much it loses.
+
+    The loss is relative to the value of the game, against any opponent. It is computed from the strategy and from the
+    other player's equilibrium strategy. That no strategy as simple loses less is only a solver's claim. The exit status
+    is 1 if no strategy within the limits is found that loses at most --loss.
+    """
+    given = {name: value for name, value in vars(limits).items() if value is not None}
+    if frontier:
+        for name in ("steps", "mixed", "loss"):
+            if name in given:
+                raise CommandLineError(f"--{name} does not go with --frontier; leave it out")
+        if out is not None:
+            raise CommandLineError("--out does not go with --frontier; leave it out")
+    elif not given:
+        raise CommandLineError("simplify needs --steps, --mixed, --sizes, --loss or --frontier, such as --steps 4")
+    check_files({"GAME": game}, out=out, json=json, html=html, profile=True)
+    record = Record(json, KEYS, game=game, problem="simplify", method=method, player=player or 0)
+    with record.interruptible(time_limit):
+        with deferring_interrupts():
+            from .solve_steps import SolveSteps
+
+        given = given | ({"steps": GRIDS[-1]} if frontier else {})
+        if isinstance(limits.loss, PotShare):
+            given["loss"] = _loss_of(limits.loss, record.load(game))
+        run = SolveLimits(time_limit=time_limit)
+        files = Files(out=out, html=html, json=json)
+        steps = SolveSteps(record, game, run, Checkpointing(), Supplied(), Curve(), OfSpot(), files)
+        words = {name: str(value) for name, value in given.items()}
+        words |= {"player": str(player or 0)}
+        named = method or ("rounding" if frontier else None)
+        steps.read_question("simplify", named, prefer=None, precision=None, **words)
+        steps.read_spot()
+        steps.pose_problem()
+        found = _frontier(steps, time_limit) if frontier else _Answer(steps, steps.find_solution())
+    outputs = Outputs(record)
+    return outputs.deliver(
+        exit_status(found.status),
+        lambda: print_sheet(found.sheet),
+        found.to_dict,
+        Output("profile", "--out", out, found.save, answers=True),
+        page(html, found.page),
+    )
+
+
+def _loss_of(loss: PotShare, game: "Game") -> float:
+    """Return a loss in payoff units, given in per cent of the pot."""
+    if game.whole is None:
+        raise CommandLineError(
+            f"--loss {loss}: per cent are of the pot of a spot, and GAME is {game.spec}; expected a number of at least "
+            "0, such as 0.01"
+        )
+    return float(loss) / 100.0 * float(game.whole[0])
+
+
+def _share_of(loss: float, game: "Game") -> float | None:
+    """Return a loss as a share of the pot; ``None`` without a pot."""
+    return None if game.whole is None else loss / float(game.whole[0])
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """A simple strategy."""
+
+    steps: "SolveSteps"
+    solution: "Solution"
+
+    @property
+    def status(self) -> str:
+        """The status of the solve."""
+        return self.solution.status
+
+    @property
+    def sheet(self) -> Sheet:
+        """The strategy's complexity and loss, as rows."""
+        solution, game, found = self.solution, self.steps.loaded, self.solution.state.complexity
+        lost = _share_of(solution.exploitability, game)
+        of_pot = "" if lost is None else f" ({100.0 * lost:.3g} % of the pot)"
+        return Sheet(
+            [
+                Row("problem", f"{self.steps.asked} on {game.spec}"),
+                Row("method", solution.method.name),
+                Row("status", str(solution.status)),
+                Row("message", message_of(solution), label=""),
+                Row("player", solution.problem.player),
+                Row("guaranteed", solution.lower, payoff),
+                Row("loss", solution.exploitability, payoff, f" at most, against the value of the game{of_pot}"),
+                Row("steps", solution.state.steps, lambda steps: f"1/{steps}"),
+                Row("mixed", found.mixed, count, f" of {found.infosets:,} infosets with several actions"),
+                Row("sizes", found.sizes or None, count, " at most of an action at a public state"),
+                Row("seconds", seconds_text()),
+            ]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as JSON."""
+        solution = self.solution
+        return solution.to_dict() | {
+            "question": self.steps.asked,
+            "message": message_of(solution),
+            "complexity": asdict(solution.state.complexity) | {"steps": solution.state.steps},
+            "loss_share": _share_of(solution.exploitability, self.steps.loaded),
+        }
+
+    def save(self, path: str) -> None:
+        """Write the profile, or the solved spot."""
+        spot = self.steps.spot
+        solved = None if spot is None else spots.read(self.solution, spot)
+        (self.solution.profile if solved is None else solved).save(path)
+
+    def page(self) -> "Page":
+        """Return the page of ``--html``."""
+        from ..solvers.reports import solution_page
+
+        return solution_page(self.solution, command_line())
+
+
+@dataclass(frozen=True)
+class _Frontier:
+    """The losses of strategies on several grids."""
+
+    steps: "SolveSteps"
+    solutions: "list[Solution]"
+    status: str
+
+    @property
+    def table(self) -> Table:
+        """The grid, complexity and loss of each strategy."""
+        game, rows = self.steps.loaded, []
+        for solution in self.solutions:
+            found, loss = solution.state.complexity, solution.exploitability
+            rows.append((solution.state.steps, found.mixed, found.infosets, loss, _share_of(loss, game)))
+        columns = [
+            Column("steps", lambda steps: f"1/{steps}"),
+            Column("mixed", count, "mixed infosets"),
+            Column("infosets", count, "of"),
+            Column("loss", payoff, "loss at most"),
+        ]
+        if game.whole is None:
+            return Table(columns, [row[:-1] for row in rows])
+        return Table([*columns, Column("loss_share", lambda part: f"{100.0 * part:.3f} %", "of the pot")], rows)
+
+    @property
+    def sheet(self) -> Sheet:
+        """The table, under the problem."""
+        game = self.steps.loaded
+        rows = [
+            Row("problem", f"simplify --player {self.steps.posed.player} --frontier on {game.spec}"),
+            Row("method", self.steps.chosen.name),
+            Row("status", self.status),
+            Row("seconds", seconds_text()),
+        ]
+        return Sheet(rows, [self.table])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as JSON."""
+        return {"status": self.status, "method": self.steps.chosen.name, "frontier": self.table.records}
+
+    def save(self, path: str) -> None:
+        """Write nothing: ``--out`` does not go with a frontier."""
+
+    def page(self) -> "Page":
+        """Return the page of ``--html``."""
+        found: Page = pages().simplified(self.steps.loaded, self.sheet)
+        return found
+
+
+def _frontier(steps: "SolveSteps", time_limit: float | None) -> _Frontier:
+    """Find the strategy on each grid, starting on public forms from one equilibrium."""
+    from .. import solvers
+
+    found: list[Any] = []
+    status = solvers.Status.CONVERGED
+    with waiting(f"simple strategies on {steps.loaded.spec}", shown=steps.record.shown) as tell, settling() as answer:
+        try:
+            if not _solve_grids(steps, math.inf if time_limit is None else now() + time_limit, found, tell):
+                status = solvers.Status.TIME_LIMIT
+            answer.known()
+        except KeyboardInterrupt:
+            if not found:
+                raise
+            answer.known()
+            status = solvers.Status.INTERRUPTED
+    return _Frontier(steps, found, str(solvers.Status.INTERRUPTED if answer.interrupted else status))
+
+
+def _solve_grids(steps: "SolveSteps", end: float, found: list[Any], tell: Callable[[str], None]) -> bool:
+    """Add the solution on each grid to those found; return whether none of them reached the time limit."""
+    from ..models.problems import Nash
+    from ..seqform.errors import TimeLimitError
+    from ..solvers import DCFR, Status
+    from ..solvers.solve import solve_part
+
+    problem, chosen, options = steps.posed, steps.chosen, dict[str, Any]()
+
+    def left(parts: float) -> float | None:
+        return None if math.isinf(end) else max(0.0, end - now()) / parts
+
+    if problem.game.public_form is not None and chosen.takes_start:
+        precise = chosen.default_tolerance * problem.unit
+        options["start"] = solve_part(Nash(problem.game), DCFR(precision="auto"), tol=precise, time_limit=left(2.0))
+    for place, grid in enumerate(GRIDS):
+        tell(f"steps of 1/{grid}")
+        posed = replace(problem, steps=grid, game=problem.given_game)
+        try:
+            found.append(solve_part(posed, chosen, time_limit=left(len(GRIDS) - place), **options))
+        except TimeLimitError:
+            if not found:
+                raise
+            return False
+    return all(one.status is not Status.TIME_LIMIT for one in found)

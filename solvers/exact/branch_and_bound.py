@@ -1,0 +1,20 @@
+"""Integer programs by HiGHS's branch and bound: optimal commitments and simple strategies."""
+
+from typing import TYPE_CHECKING
+
+from ...models.problems import SimpleStrategy, Stackelberg
+from ..outcome import Options, Outcome
+
+if TYPE_CHECKING:
+    from ..methods import BranchAndBound
+
+
+def run(method: "BranchAndBound", problem: Stackelberg | SimpleStrategy, options: Options) -> Outcome:
+    """Solve a problem; see :class:`~treeplex.solvers.BranchAndBound`."""
+    if isinstance(problem, Stackelberg):
+        from .commitment import commit
+
+        return commit(problem, options)
+    from .simplification import simplify
+
+    return simplify(problem, options)

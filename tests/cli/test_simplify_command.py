@@ -1,0 +1,122 @@
+"""``treeplex simplify``: simple strategies, what they lose, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+from command_line import json_of, refusal
+from effort import thorough
+
+from treeplex import Profile, load_game
+from treeplex.cli import main
+from treeplex.cli.simplify import GRIDS, KEYS
+from treeplex.models.games.holdem import SolvedSpot
+from treeplex.seqform.evaluate import worst_case
+
+RIVER = """\
+board = "QcJc9c3d2d"
+pot = 100
+stack = 100
+[ranges]
+oop = "AcKc, 8h7h, AsAh"
+ip = "QdQh, KsKh, JsTs"
+[bets]
+bet = "50%, 100%"
+raise = "a"
+"""
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    (tmp_path / "river.toml").write_text(RIVER, encoding="utf-8")
+
+
+def test_a_simple_strategy_is_written_and_loses_what_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(capsys, "simplify", "kuhn", "--player", "1", "--steps", "1", "--out", "simple.npz")
+    assert set(KEYS) <= set(record)
+    assert (record["status"], record["method"], record["player"]) == ("optimal", "branch-and-bound", 1)
+    assert record["exploitability"] == pytest.approx(2 / 9)
+    assert record["complexity"] == {"infosets": 6, "mixed": 0, "off_grid": 0.0, "sizes": 0, "steps": 1}
+    assert record["loss_share"] is None
+    game = load_game("kuhn")
+    strategy = Profile.load("simple.npz", game)[1]
+    assert worst_case(game, strategy) == pytest.approx(record["lower"])
+    assert set(strategy.behaviour.tolist()) == {0.0, 1.0}
+
+
+def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simplify", "kuhn", "--steps", "3", "--html", "page.html"]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "problem simplify --player 0 --steps 3 on kuhn" in lines
+    assert "loss 0.0000000000 at most, against the value of the game" in lines
+    assert "mixed 2 of 5 infosets with several actions" in lines
+    assert "<html" in Path("page.html").read_text(encoding="utf-8")
+
+
+def test_a_loss_that_cannot_be_met_ends_with_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(capsys, "simplify", "kuhn", "--steps", "1", "--loss", "0.001", status=1)
+    assert record["status"] == "infeasible"
+    assert record["message"].startswith("according to HiGHS there is no strategy within the limits that loses at most")
+
+
+def test_the_frontier(capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(capsys, "simplify", "kuhn", "--frontier", "--html", "page.html")
+    assert [row["steps"] for row in record["frontier"]] == list(GRIDS)
+    assert record["frontier"][0]["loss"] == pytest.approx(1 / 9)
+    assert record["frontier"][2]["loss"] == pytest.approx(0.0, abs=1e-9)
+    assert main(["simplify", "kuhn", "--frontier"]) == 0
+    assert "1/20" in capsys.readouterr().out
+    assert "What" not in Path("page.html").read_text(encoding="utf-8")[:15]
+
+
+def test_a_spot(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("phevaluator")
+    record = json_of(capsys, "simplify", "river.toml", "--seat", "ip", "--steps", "4", "--out", "spot.npz")
+    assert (record["player"], record["method"], record["status"]) == (1, "rounding", "converged")
+    assert record["loss_share"] == pytest.approx(record["exploitability"] / 100.0)
+    profile = SolvedSpot.load("spot.npz").profile
+    assert -profile.best_response_values[0] == pytest.approx(record["lower"], abs=1e-4)
+
+
+@thorough
+def test_the_frontier_and_the_loss_of_a_spot(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("phevaluator")
+    record = json_of(capsys, "simplify", "river.toml", "--frontier")
+    assert len(record["frontier"]) == len(GRIDS)
+    assert all(row["loss_share"] == pytest.approx(row["loss"] / 100.0) for row in record["frontier"])
+    record = json_of(capsys, "simplify", "river.toml", "--loss", "2%")
+    assert record["exploitability"] <= 2.0
+    assert record["complexity"]["steps"] in (1, 2, 3, 4, 5, 8, 10, 20)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("kuhn", "simplify needs --steps, --mixed, --sizes, --loss or --frontier, such as --steps 4"),
+        ("kuhn --steps 0", "invalid value for '--steps': 0, expected an integer of at least 1"),
+        ("kuhn --mixed -1", "invalid value for '--mixed': -1, expected an integer of at least 0"),
+        ("kuhn --loss -1", "invalid value for '--loss': -1, expected a number of at least 0"),
+        ("kuhn --loss 1%", "--loss 1%: per cent are of the pot of a spot, and GAME is kuhn"),
+        ("kuhn --loss 0.1 --mixed 1", "simplify: loss minimises the number of mixed infosets"),
+        ("kuhn --steps 2 --frontier", "--steps does not go with --frontier; leave it out"),
+        ("kuhn --frontier --out a.npz", "--out does not go with --frontier; leave it out"),
+        ("kuhn --player 2 --steps 1", "invalid value for '--player' / '--seat': '2' is not 0, 1, oop or ip"),
+        ("kuhn --step 1", "no such option: --step (did you mean --steps?)"),
+        ("kuhn --steps 2 --method dcfr", "method dcfr cannot solve simplify: use branch-and-bound, rounding"),
+        ("leduc --steps 4 --time-limit 0", "time limit reached: 0 s passed"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status = 1 if "--time-limit" in words else 2
+    assert refusal(capsys, "simplify", *words.split(), status=status).startswith(said)
+
+
+def test_the_same_option_is_for_the_problem_or_for_the_method(capsys: pytest.CaptureFixture[str]) -> None:
+    record = json_of(capsys, "solve", "kuhn", "--problem", "simplify", "--steps", "3", "--player", "1")
+    assert (record["status"], record["question"]) == ("optimal", "simplify --player 1 --steps 3")
+    limited = ("--problem", "constrained", "--constrain", "0/K_:b <= 1/2", "--method", "ccfr", "--steps", "constant")
+    record = json_of(capsys, "solve", "kuhn", *limited, "--max-iterations", "10")
+    assert record["options"]["steps"] == "constant"
+    said = refusal(capsys, "solve", "kuhn", "--steps", "3")
+    assert said.startswith("--steps")
