@@ -1,6 +1,6 @@
 """Simple strategies on public forms: an equilibrium is rounded, node by node, by the loss that is certified."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -185,7 +185,8 @@ class _Search:
     def _on_grid(self, steps: int) -> Iterator[_Candidate]:
         """Yield strategies on a grid: each way of rounding at all nodes, then better ones."""
         found = []
-        for way in _WAYS:
+        # The order of states needs values at every node, which take too long on a large tree.
+        for way in _WAYS if self.is_searched else _WAYS[-1:]:
             check_time("an equilibrium was rounded")
             found.append(self._rounded_at_once(self.start, steps, way))
             yield found[-1]
@@ -317,7 +318,7 @@ class _Search:
         played = {node: solved.behaviour(node) for node in self.own}
         for node in self.nodes:
             left = played[node] * self.free[node][:, None]
-            played[node] = fixed[node] if node in fixed else PublicProfile.normalised(left, node)
+            played[node] = fixed[node] if node in fixed else PublicProfile.normalised([left], np.array([node]))[0]
             lost = ~(left.sum(axis=0) > 0.0)
             played[node][:, lost] = given.played[node][:, lost]
         return played
@@ -345,15 +346,18 @@ class _Values:
 
     def __init__(self, search: _Search, found: _Candidate) -> None:
         self._search, self._other = search, 1 - search.player
-        nodes, values = search.profile(found.played).all_values(self._other, 0, best=True)
-        self._values = np.empty_like(values)
-        self._values[nodes] = values
+        self._values = np.empty((len(search.form.players), len(search.form.states[self._other])))
+
+        def see(nodes: Indices, _: Sequence[Floats], values: Sequence[Floats]) -> None:
+            self._values[nodes] = values[self._other][1]
+
+        search.profile(found.played).walk(see=see)
 
     def guaranteed(self, found: _Candidate, node: int, there: Floats) -> float:
         """Return what the strategy guarantees if it plays differently at one node."""
         form, values = self._search.form, self._values
         profile = self._search.profile(found.played | {node: there})
-        here = profile.all_values(self._other, node, best=True)[1][0]
+        here: Floats = profile.walk(node)[self._other][1]
         while node > 0:
             parent = int(form.parents[node])
             after = [here if child == node else values[child] for child in form.children[parent].tolist()]
