@@ -45,7 +45,7 @@ def test_a_page_is_served_until_ctrl_c(toy, number):
         pytest.skip("the tests run in the background of a shell that ignores Ctrl-C there, and so would the command")
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         said = ""
-        while "Ctrl-C ends" not in said:
+        while "Stop with Ctrl-C" not in said:
             line = process.stdout.readline()
             assert line, process.stderr.read()
             said += line

@@ -139,7 +139,7 @@ def test_mistakes_in_the_file_are_one_line_before_anything_is_computed(text, exp
     [
         ([], "--out is missing, expected a folder for the results"),
         (["--out", "out", "--backend", "slurm"], "--backend slurm: expected one of processes, dask, ray"),
-        (["--out", "out", "--address", "here"], "--address here is for --backend dask or ray"),
+        (["--out", "out", "--address", "here"], "--address here requires --backend dask or ray"),
         (["--out", "out", "--y", "value"], "--x and --y choose the axes of --plot and --html"),
         (["--out", "out", "--plot", "a.svg", "--x", "q"], "--x q: expected one of the varied settings: p, method"),
         (["--out", "sweep.toml"], "--out: expected a folder, got the file 'sweep.toml'"),

@@ -98,9 +98,9 @@ def program(tmp_path, code, kind="json", more=""):
     return find_bot(f"{kind}:command={{python}} -I program.py{more}", TABLE)
 
 
-def reasons(tmp_path, code, kind="json", more="", hands=2):
+def reasons(tmp_path, code, kind="json", more="", hands=2, lost=(-750.0,)):
     found = match([program(tmp_path, code, kind, more), CallBot()], TABLE, hands)
-    assert found.mbb_per_hand == -750.0  # the blinds, whatever the other has
+    assert found.mbb_per_hand in lost  # the blinds, whatever the other has
     assert {each.bot for each in found.forfeits} == {0}
     assert len(found.forfeits) == hands
     return {each.reason for each in found.forfeits}
@@ -128,7 +128,8 @@ def test_a_program_is_told_of_its_hands(tmp_path):
 
 def test_a_program_may_say_what_nobody_asked(tmp_path):
     """But for what comes between the question and the answer."""
-    for reason in reasons(tmp_path, TALKS):  # which of the two comes first is a matter of time
+    # Which of the two comes first is a matter of time, and so is whether the answer still counts.
+    for reason in reasons(tmp_path, TALKS, lost=(-750.0, -875.0, -1000.0)):
         assert re.match("ProgramError: its answer is '(still )?thinking', expected", reason)
 
 

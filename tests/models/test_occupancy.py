@@ -122,7 +122,7 @@ def test_a_patroller_under_a_limit_is_back_as_often_as_it_says() -> None:
 def without_a_grid(tmp_path: Path) -> dict[str, tuple[Any, str]]:
     write_matrices(load_game("transit:width=2"), tmp_path / "transit.npz")
     return {
-        "another game": (load_game("kuhn"), "kuhn has no grid to show a strategy on; expected a transit game"),
+        "another game": (load_game("kuhn"), "kuhn has no grid to show a strategy on, expected a transit game"),
         "histories": (load_game("transit:width=2,horizon=1,form=histories"), "over histories .* expected form=flow"),
         "a file called transit": (load_game(tmp_path / "transit.npz"), r"transit\.npz has no grid"),
         "no game": (3, "game is 3, expected a transit game"),

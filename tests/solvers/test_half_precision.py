@@ -200,6 +200,6 @@ def test_other_loops_refuse_16_bits():
         (Nash(river), CFR(iterate="last", precision="half")),
     ):
         with pytest.raises(
-            UnknownMethodError, match=r"got precision='half' for .*, expected single or double: 16 bits"
+            UnknownMethodError, match=r"got precision='half' for .*, expected single or double: half precision"
         ):
             solve(problem, method, tol=0, max_iterations=1)

@@ -125,7 +125,7 @@ def test_what_numba_refuses_in_a_field_it_refuses_in_the_record():
 
 
 def test_functions_that_count_references_are_refused():
-    with pytest.raises(NotImplementedError, match="by compiled"):
+    with pytest.raises(NotImplementedError, match="use compiled"):
         numba.njit(total)(made())
 
 

@@ -120,7 +120,7 @@ def test_preference_cfr_comes_near_the_least_loss():
         ("cvar@x >= 1", "'x' instead of a number"),
         ("cvar@0.1 >= y", "'y' instead of a number"),
         (["cvar@0.1 >= 1", "1/cvar@0.1 >= 1"], "expected one player's"),
-        (["cvar@0.1 >= 1", "cvar@0.1 >= 1"], "rename one"),
+        (["cvar@0.1 >= 1", "cvar@0.1 >= 1"], "append 'as NAME' to one"),
     ],
 )
 def test_texts_that_are_no_targets(text, said):
