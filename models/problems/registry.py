@@ -94,7 +94,7 @@ def register_problem(problem: Registered) -> Registered:
     ... class Nothing(SaddleProblem):
     ...     name = "nothing"
     Traceback (most recent call last):
-    treeplex.seqform.errors.UnsupportedProblemError: Nothing has no method saddle; expected one, as Problem describes it
+    treeplex.seqform.errors.UnsupportedProblemError: Nothing has no method saddle; expected one as described in Problem
     """
     PROBLEMS.register(problem)
     return problem
