@@ -259,7 +259,7 @@ def problem(**attributes):
         (register_method, method(name="cfr"), "two methods are named 'cfr': one of treeplex"),
         (register_method, method(__annotations__={"step": float}), "Mine: the hyper-parameter step has no default"),
         (register_problem, problem(name=...), "Mine has no attribute name; expected the name for --problem"),
-        (register_problem, problem(saddle=...), "Mine has no method saddle; expected one, as Problem describes it"),
+        (register_problem, problem(saddle=...), "Mine has no method saddle; expected one as described in Problem"),
         (register_problem, Nash(load_game("rps")), "expected a dataclass that is a subclass of Problem, got Nash"),
         (register_problem, problem(__annotations__={"game": object, "far": int}), "Mine: the field far has no default"),
     ],
