@@ -58,13 +58,13 @@ def rounded_plan(problem: SimpleStrategy, plan: Floats) -> Floats:
         played = [float(plan[each].sum()) for each in menu]
         for place in np.argsort(played, kind="stable")[: -(problem.sizes or 0)].tolist():
             behaviour[menu[place]] = 0.0
+    limited = {sequence for menu in problem.menus for each in menu for sequence in each}
     doubts = np.zeros(treeplex.num_infosets)
     for infoset in range(treeplex.num_infosets):
         own = slice(int(treeplex.offsets[infoset]), int(treeplex.offsets[infoset + 1]))
         total = behaviour[own].sum()
         if not total:  # the plan plays only sizes that are left out
-            free = _unlisted(problem, own)
-            behaviour[own] = free / free.sum()
+            behaviour[own] = _unlisted(limited, own)
         else:
             behaviour[own] /= total
         if problem.steps is not None:
@@ -77,11 +77,10 @@ def rounded_plan(problem: SimpleStrategy, plan: Floats) -> Floats:
     return treeplex.plan(behaviour)
 
 
-def _unlisted(problem: SimpleStrategy, own: slice) -> Floats:
-    """Return 1 for the sequences at an infoset that no menu limits, or for the first one if there are none."""
-    limited = {sequence for menu in problem.menus for each in menu for sequence in each}
+def _unlisted(limited: set[int], own: slice) -> Floats:
+    """Return the uniform distribution on the sequences at an infoset that no menu limits, or the first one."""
     found = np.array([float(sequence not in limited) for sequence in range(own.start, own.stop)])
-    return found if found.any() else np.eye(1, own.stop - own.start)[0]
+    return found / found.sum() if found.any() else np.eye(1, own.stop - own.start)[0]
 
 
 def rounded(

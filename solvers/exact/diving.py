@@ -93,13 +93,11 @@ class _Dive:
 
     def _fix(self, infoset: int, candidates: Iterable[Floats], needed: float = -np.inf) -> bool:
         """Fix an infoset to the best of some distributions; return whether one of them guarantees what is needed."""
-        solver, own, parent = self._solver, self._of(infoset), int(self.treeplex.parents[infoset])
-        before, rows = (self.best, self.guaranteed), solver.getNumRow()
+        solver, before = self._solver, (self.best, self.guaranteed)
+        rows = solver.getNumRow()
         found: tuple[float, Floats, Floats] | None = None
         for distribution in candidates:
-            for sequence, share in zip(range(own.start, own.stop - 1), distribution.tolist(), strict=False):
-                places = np.array([sequence, parent], dtype=np.int32)
-                solver.addRow(0.0, 0.0, 2, places, np.array([1.0, -share]))
+            self._restrict(infoset, distribution)
             solved = self._solve()
             if solved and self.guaranteed >= needed and (found is None or self.guaranteed > found[0]):
                 found = self.guaranteed, self.best, distribution
@@ -110,11 +108,15 @@ class _Dive:
         if found is None:
             self.best, self.guaranteed = before
             return False
-        self.guaranteed, self.best, distribution = found
-        self.fixed[infoset] = distribution
-        for sequence, share in zip(range(own.start, own.stop - 1), distribution.tolist(), strict=False):
-            solver.addRow(0.0, 0.0, 2, np.array([sequence, parent], dtype=np.int32), np.array([1.0, -share]))
+        self.guaranteed, self.best, self.fixed[infoset] = found
+        self._restrict(infoset, self.fixed[infoset])
         return True
+
+    def _restrict(self, infoset: int, distribution: Floats) -> None:
+        """Add the rows x_a = b_a x_σ of an infoset's distribution b to the program, all but the last."""
+        first, parent = self._of(infoset).start, int(self.treeplex.parents[infoset])
+        for place, share in enumerate(distribution[:-1].tolist()):
+            self._solver.addRow(0.0, 0.0, 2, np.array([first + place, parent], dtype=np.int32), np.array([1.0, -share]))
 
     def _doubts(self) -> Floats:
         """Return for each infoset how much of the plan its most likely action does not play."""
@@ -141,8 +143,8 @@ class _Dive:
             return None
         kept: set[int] = set()
         while not self.is_late:
-            doubts = self._doubts()
-            mixed = [one for one in np.flatnonzero(doubts > _ROUND_OFF).tolist() if one not in kept | set(self.fixed)]
+            doubts, decided = self._doubts(), kept | set(self.fixed)
+            mixed = [one for one in np.flatnonzero(doubts > _ROUND_OFF).tolist() if one not in decided]
             if not mixed or (problem.mixed is not None and len(mixed) + len(kept) <= problem.mixed):
                 return kept | set(mixed)
             infoset = min(mixed, key=doubts.__getitem__)
@@ -159,26 +161,27 @@ class _Dive:
         """Round infosets to the grid."""
         depths, several = self.treeplex.depths, np.diff(self.treeplex.offsets) > 1
         for depth in np.unique(depths).tolist():
-            left = set(np.flatnonzero((depths == depth) & several).tolist()) - set(self.fixed)
-            while left and not self.is_late:
-                infoset = min(left, key=lambda one: (self._distance(one), one))
-                left.remove(infoset)
-                if self.best[self.treeplex.parents[infoset]] <= _ROUND_OFF:
-                    continue
+            left = (depths == depth) & several
+            left[list(self.fixed)] = False
+            while not self.is_late:
+                distances = np.where(left, self._distances(), np.inf)
+                infoset = int(np.argmin(distances))
+                if np.isinf(distances[infoset]):  # the plan reaches none of the others
+                    break
+                left[infoset] = False
                 pure = self._pure(infoset)
                 if may_mix is not None and infoset not in may_mix:
                     self._fix(infoset, pure)
                 elif self.least is None or not self._fix(infoset, pure, self.least):
                     self._fix(infoset, self._nearest(infoset))
 
-    def _distance(self, infoset: int) -> float:
-        """Return an infoset's distance from the grid, times its reach."""
-        played, steps = self.best[self._of(infoset)], self.problem.steps or 1
-        total = float(played.sum())
-        if total <= _ROUND_OFF:
-            return np.inf
-        wanted = played / total * steps
-        return float(np.abs(wanted - np.rint(wanted)).max()) * total
+    def _distances(self) -> Floats:
+        """Return the distance of each infoset from the grid, times its reach; infinite where the plan does not go."""
+        treeplex, steps = self.treeplex, self.problem.steps or 1
+        reach = self.best[treeplex.parents]
+        wanted = steps * treeplex.behaviour(self.best)
+        found = np.maximum.reduceat(np.abs(wanted - np.rint(wanted)), treeplex.offsets[:-1])
+        return np.where(reach > _ROUND_OFF, found * reach, np.inf)
 
     def _nearest(self, infoset: int) -> list[Floats]:
         """Return the nearest point of the grid, and the second nearest unless the first is exact."""

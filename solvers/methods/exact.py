@@ -245,7 +245,8 @@ class Rounding(Method):
     *On public forms*, such as spots of hold'em, each node's states are rounded to the grid in the order of their
     values, and the error of each state is passed on to the next one, so that the frequencies of actions hardly change.
     The other order and rounding to the nearest point are tried at one node after another, and what guarantees most is
-    kept. If the tree is not large, the nodes after the rounded ones are solved again. With ``loss``, the coarsest of
+    kept. The nodes after the rounded ones are solved again. On a large tree, each state is rounded to its nearest
+    point. With ``loss``, the coarsest of
     the grids 1, 2, 3, 4, 5, 8, 10 and 20 is found that loses little enough.
 
     Nothing proves that the strategy is the best one within its limits. Error diffusion: R. W. Floyd and L. Steinberg,

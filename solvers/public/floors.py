@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...seqform.arrays import Floats, Indices
+from ...seqform.arrays import Floats
 from ...seqform.public_form import PublicForm
 from .arrays import CALL_COLUMNS, TermArrays
 from .layout import PublicLayout
+from .terms import no_terms
 
 
 class BehaviourFloors:
@@ -40,27 +41,10 @@ class BehaviourFloors:
 
     def arrays(self, number: Any) -> TermArrays:
         """Return the limits of the player's actions."""
-        none, boards = np.zeros(0), len(self.layout.boards)
-        empty: Indices = np.zeros(0, dtype=np.uint64)
-        least, free = [none.astype(number)] * 2, [none.astype(number)] * 2
+        found = no_terms(number, len(self.layout.boards))
+        least, free = list(found.least), list(found.free)
         least[self._player], free[self._player] = self._least.astype(number), self._free.astype(number)
-        return TermArrays(
-            payments=(none.astype(number), none.astype(number)),
-            tilts=(none.astype(number), none.astype(number)),
-            least=tuple(least),
-            free=tuple(free),
-            scales=np.ones(2),
-            owners=empty,
-            limits=np.zeros(1),
-            starts=np.zeros(1, dtype=np.uint64),
-            places=empty,
-            coefficients=none,
-            met=np.zeros(2 * boards + 1, dtype=np.uint64),
-            rows=empty,
-            reaches=empty,
-            shares=none,
-            floor=np.array([-1.0, 0.0]),
-        )
+        return found._replace(least=tuple(least), free=tuple(free))
 
     def first_calls(self) -> Floats:
         """Return an empty array of calls."""

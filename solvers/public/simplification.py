@@ -74,7 +74,7 @@ def simplify_in_public(problem: SimpleStrategy, options: Options) -> Outcome:
     found = search.best
     complexity = search.complexity(found)
     certificate = problem.proven(
-        found.guaranteed, search.conceded, search.profile(found.played).value(problem.player), complexity, 0.0
+        found.guaranteed, search.conceded, found.profile.value(problem.player), complexity, 0.0
     )
     return Outcome(
         plans=(),
@@ -84,15 +84,19 @@ def simplify_in_public(problem: SimpleStrategy, options: Options) -> Outcome:
         seconds=counted_now() - begun,
         build_seconds=0.0,
         state=Simplified(complexity, found.steps),
-        proof=(StrategiesOnDemand(problem.game, search.profile(found.played)), certificate),
+        proof=(StrategiesOnDemand(problem.game, found.profile), certificate),
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """A strategy: its behaviour by node, shape (actions, states), what it guarantees, and its grid."""
+    """A strategy: its behaviour by node, shape (actions, states), what it guarantees, and its grid.
+
+    The profile also has the opponent's equilibrium strategy. It keeps what a walk over the tree has found.
+    """
 
     played: dict[int, Floats]
+    profile: PublicProfile
     guaranteed: float
     steps: int | None
 
@@ -115,7 +119,8 @@ class _Search:
         self.depths = _depths(self.form, self.player)
         self.is_searched = len(self.form.players) * max(map(len, self.form.states)) <= _SEARCHED
         self.free = {node: np.ones(len(children[node]), dtype=np.bool_) for node in self.nodes}
-        begun = self._candidate({node: equilibrium.behaviour(node) for node in own}, None)
+        guaranteed = -equilibrium.best_response_values[1 - self.player]
+        begun = _Candidate({node: equilibrium.behaviour(node) for node in own}, equilibrium, guaranteed, None)
         self.own = own
         self.start = begun
         if problem.sizes is not None:
@@ -132,9 +137,13 @@ class _Search:
         return PublicProfile(self.form, lambda node: played[node] if node in played else equilibrium.behaviour(node))
 
     def _candidate(self, played: dict[int, Floats], steps: int | None) -> _Candidate:
-        other = 1 - self.player
-        paid = self.profile(played).counterfactual_values(other, 0, best=True)
-        return _Candidate(played, -float(self.form.weights[other] @ paid), steps)
+        profile = self.profile(played)
+        return _Candidate(played, profile, -profile.best_response_values[1 - self.player], steps)
+
+    def _changed(self, found: _Candidate, node: int, there: Floats, guaranteed: float) -> _Candidate:
+        """Return a strategy that plays differently at one node, given what it guarantees."""
+        played = found.played | {node: there}
+        return replace(found, played=played, profile=self.profile(played), guaranteed=guaranteed)
 
     def complexity(self, found: _Candidate) -> Complexity:
         """Return how much of a strategy must be remembered."""
@@ -241,12 +250,12 @@ class _Search:
             before = best.guaranteed
             for node in self.nodes if only is None else only:
                 check_time("an equilibrium was rounded")
-                reach = self.profile(best.played).reach(self.player, node)
+                reach = best.profile.reach(self.player, node)
                 for way in _WAYS:
                     there = self._rounded(reach, node, wanted[node], steps, way)
                     guaranteed = tried.guaranteed(best, node, there)
                     if guaranteed > best.guaranteed + 1e-12 * abs(best.guaranteed):
-                        best = replace(best, played=best.played | {node: there}, guaranteed=guaranteed)
+                        best = self._changed(best, node, there, guaranteed)
                         tried = _Values(self, best)
             if best.guaranteed <= before:
                 break
@@ -258,9 +267,8 @@ class _Search:
         for depth in sorted({self.depths[node] for node in self.nodes}):
             level = [node for node in self.nodes if self.depths[node] == depth]
             wanted = dict(current.played)
-            profile = self.profile(current.played)
             begun = {
-                node: self._rounded(profile.reach(self.player, node), node, wanted[node], steps, _WAYS[0])
+                node: self._rounded(current.profile.reach(self.player, node), node, wanted[node], steps, _WAYS[0])
                 for node in level
             }
             current = self._swept(self._candidate(wanted | begun, steps), wanted, steps, level)
@@ -351,7 +359,7 @@ class _Values:
         def see(nodes: Indices, _: Sequence[Floats], values: Sequence[Floats]) -> None:
             self._values[nodes] = values[self._other][1]
 
-        search.profile(found.played).walk(see=see)
+        found.profile.walk(see=see)
 
     def guaranteed(self, found: _Candidate, node: int, there: Floats) -> float:
         """Return what the strategy guarantees if it plays differently at one node."""
