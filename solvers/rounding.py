@@ -80,7 +80,10 @@ def rounded_plan(problem: SimpleStrategy, plan: Floats) -> Floats:
 def _unlisted(limited: set[int], own: slice) -> Floats:
     """Return the uniform distribution on the sequences at an infoset that no menu limits, or the first one."""
     found = np.array([float(sequence not in limited) for sequence in range(own.start, own.stop)])
-    return found / found.sum() if found.any() else np.eye(1, own.stop - own.start)[0]
+    if not found.any():
+        found[0] = 1.0
+    shares: Floats = found / found.sum()
+    return shares
 
 
 def rounded(
