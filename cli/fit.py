@@ -55,7 +55,7 @@ KEYS = (
     *("mean_result",),
     *("confidence", "interval", "bonferroni", "probe", "events", "constraints", "method", "p", "penalty", "status"),
     *("message", "guaranteed", "expected", "game_value", "exploitability", "objective", "lower", "upper", "violation"),
-    *("recommended", "games_needed", "least_violation", "conflict", "informative"),
+    *("recommended", "games_needed", "hedged", "least_violation", "conflict", "informative"),
     *("iterations", "seconds", "build_seconds", "time", "frequencies", "locks"),
 )
 #: The columns of the table of observations, and of the table of a spot's lines.
@@ -246,7 +246,7 @@ def fit(
             response = counter_strategy(model, chosen, **vars(trust), progress=progress, **how)
 
     outputs = Outputs(record)
-    advice = _recommendation(response, outputs, record)
+    advice = _recommendation(response, outputs, record, vars(limits))
 
     return outputs.deliver(
         exit_status(response.solution.status),
@@ -257,19 +257,41 @@ def fit(
     )
 
 
-def _recommendation(response: "CounterStrategy", outputs: Outputs, record: Record) -> dict[str, Any]:
-    """Return whether to play the response or an equilibrium, and about how many games would prove the response better.
+def _recommendation(
+    response: "CounterStrategy", outputs: Outputs, record: Record, limits: dict[str, Any]
+) -> dict[str, Any]:
+    """Return which strategy to play, and what would make the response better or safer.
 
-    The number does not affect the answer. It is ``None`` if it cannot be computed.
+    If the log does not prove that the response earns more than an equilibrium strategy, this is about how many games
+    would prove it; otherwise, the response that hedges against wrong bounds. Both are ``None`` if they cannot be
+    computed.
     """
-    from ..solvers.opponents.counter_strategies import games_needed
+    from ..solvers.opponents.counter_strategies import games_needed, hedged_response
 
-    if response.guaranteed is None or response.exploits:
-        return {"recommended": None if response.guaranteed is None else "response", "games_needed": None}
-    asked, what = (record["confidence"], record["interval"], record["bonferroni"]), "the number of games needed"
+    advice: dict[str, Any] = {"recommended": None, "games_needed": None, "hedged": None}
+    if response.guaranteed is None:
+        return advice
+    confidence = record["confidence"]
+    if response.exploits:
+        what = "the hedged response"
+        with waiting(what, shown=record.shown), answering("hedged"):
+            hedged = outputs.ask(what, lambda: hedged_response(response, confidence, **limits))
+        return advice | {"recommended": "response", "hedged": hedged and _hedge(hedged, response, confidence)}
+    asked, what = (confidence, record["interval"], record["bonferroni"]), "the number of games needed"
     with waiting(what, shown=record.shown), answering("games_needed"):
         needed = outputs.ask(what, lambda: games_needed(response, *asked))
-    return {"recommended": "equilibrium", "games_needed": needed}
+    return advice | {"recommended": "equilibrium", "games_needed": needed}
+
+
+def _hedge(hedged: "CounterStrategy", response: "CounterStrategy", confidence: float) -> dict[str, Any]:
+    """Return the guarantees of a hedged response, and the mean gains of both."""
+    return {
+        "p": hedged.p,
+        "guaranteed": hedged.guaranteed,
+        "exploitability": hedged.exploitability,
+        "mean_gain": hedged.mean_gain(confidence),
+        "response_mean_gain": response.mean_gain(confidence),
+    }
 
 
 def _probe(name: str | None, game: "Game", player: int, shown: bool) -> "Strategy | None":
@@ -444,6 +466,7 @@ def fit_sheet(record: dict[str, Any]) -> Sheet:
             Row("mean_result", record["mean_result"], payoff, ", over the games in the log"),
             Row("game_value", record["game_value"], payoff),
             Row("exploitability", record["exploitability"], payoff, " below the value of the game at worst"),
+            Row("hedged", _hedged(record["hedged"])),
             Row("iterations", record["iterations"], count),
             Row("seconds", seconds_text()),
         ],
@@ -464,6 +487,18 @@ def _advice(record: dict[str, Any]) -> str | None:
     return (
         "an equilibrium (treeplex solve): these games do not prove that the strategy below earns more than the "
         f"value of the game; {enough}"
+    )
+
+
+def _hedged(found: dict[str, Any] | None) -> str | None:
+    """Return the description of the hedged response, if it risks less than the response."""
+    if found is None or found["guaranteed"] is None or found["mean_gain"] <= found["response_mean_gain"]:
+        return None
+    return (
+        f"with --p {setting(found['p'])}, the strategy guarantees {payoff(found['guaranteed'])} and loses at most "
+        f"{payoff(found['exploitability'])}. If the bounds hold with probability {setting(found['p'])} and fail "
+        f"against the worst opponent, it gains {payoff(found['mean_gain'])} on average over the value of the game, and "
+        f"the strategy above {payoff(found['response_mean_gain'])}"
     )
 
 

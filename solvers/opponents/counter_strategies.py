@@ -1,5 +1,6 @@
 """Responses to an observed opponent: the best strategy against the worst opponent that fits the observations."""
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
@@ -13,14 +14,14 @@ from ...models.observations import OpponentModel, proportion_intervals
 from ...models.observations.intervals import interval_name
 from ...models.problems import ConstrainedNash, FeasibilityRelaxation, Nash, RestrictedNash
 from ...seqform.checks import explained
-from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, PlayLogError, shown
+from ...seqform.errors import InvalidConstraintError, InvalidStrategyError, PlayLogError, UnsupportedProblemError, shown
 from ...seqform.evaluate import expected_payoffs, worst_case
 from ...seqform.strategy import Profile, Strategy
 from ..answer_parts import Infeasibility
 from ..checkpoint import Checkpoint, Keeper, asked_of
 from ..dispatch import chosen_method
 from ..infeasibility import find_infeasibility
-from ..methods import DCFR, Method, RegretMethod
+from ..methods import DCFR, Method, RegretMethod, check_served
 from ..outcome import Progress, Status
 from ..solution import Solution
 from ..solve import solve, solve_part
@@ -31,7 +32,9 @@ DEFAULT_PENALTY = 100.0
 _VALUE = 1e-4
 #: The largest multiple of the observed games that is considered if they are too few.
 MOST_TIMES = 4096
-#: Iterations for each multiple.
+#: Steps of bisection after the number of games is known up to a factor of 4.
+_HALVINGS = 2
+#: Iterations for each number of games.
 MOST_ITERATIONS = 1000
 #: The round-off of a sum of products, relative to their size.
 _ROUND_OFF = 16 * float(np.finfo(np.float64).eps)
@@ -218,6 +221,16 @@ class CounterStrategy:
         """The loss of game value that the response risks against an arbitrary opponent."""
         return max(0.0, self.game_value - worst_case(self.model.game, self.strategy))
 
+    def mean_gain(self, confidence: float) -> float | None:
+        """Return γ g − (1 − γ) e for a confidence γ, the guaranteed gain g over the game value, and exploitability e.
+
+        This is the least mean gain if the opponent fits the observations with probability γ, and is otherwise the worst
+        possible. ``None`` if nothing is guaranteed.
+        """
+        if self.guaranteed is None:
+            return None
+        return confidence * (self.guaranteed - self.game_value) - (1.0 - confidence) * self.exploitability
+
     def informative(self, count: int = 10) -> list[Evidence]:
         """Return the observations of greatest worth; fewer than requested if no others have any worth.
 
@@ -294,7 +307,8 @@ def games_needed(
 ) -> int | None:
     """Return the approximate number of games that would prove a gain over the value of the game.
 
-    The opponent is assumed to play like the fitted opponent, in 4, 16, 64, … times as many games as were observed.
+    The opponent is assumed to play like the fitted opponent. The number is at most 1.5 times too large, unless a gain
+    that some number of games proves is not proven by more games.
 
     Parameters
     ----------
@@ -308,11 +322,11 @@ def games_needed(
     int or None
         ``None`` if even :data:`MOST_TIMES` times as many games would not suffice.
     """
-    model, solution, times = response.model, response.solution, 4
+    model, solution = response.model, response.solution
     shares = np.clip(model.probabilities(response.fitted_opponent.plan), 0.0, 1.0)
     sign, enough = 1.0 if response.player == 0 else -1.0, response.game_value + solution.tolerance
-    while times <= MOST_TIMES and model.num_games:
-        games = times * model.num_games
+
+    def suffices(games: int) -> bool:
         bounds = proportion_intervals(
             interval_name(interval, bonferroni),
             np.rint(games * shares).astype(np.int64),
@@ -328,13 +342,64 @@ def games_needed(
             tol=solution.tolerance,
             max_iterations=MOST_ITERATIONS,
         )
-        proven = found.lower if response.player == 0 else found.upper
         if found.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
-        if proven is not None and found.problem.game.as_paid(sign * proven, response.player) > enough:
-            return games
-        times *= 4
-    return None
+        proven = found.lower if response.player == 0 else found.upper
+        return proven is not None and found.problem.game.as_paid(sign * proven, response.player) > enough
+
+    few, most = model.num_games, MOST_TIMES * model.num_games
+    many = 4 * few
+    while 0 < many <= most and not suffices(many):
+        few, many = many, 4 * many
+    if not 0 < many <= most:
+        return None
+    for _ in range(_HALVINGS):
+        between = round(math.sqrt(few * many))
+        few, many = (few, between) if suffices(between) else (between, many)
+    return many
+
+
+def hedged_response(response: CounterStrategy, confidence: float, **limits: Any) -> CounterStrategy | None:
+    """Return the response with the largest mean gain if the opponent fits with a given probability.
+
+    It lies between an equilibrium strategy, with confidence 0, and the given response, with confidence 1: the
+    restricted Nash response to the observations with p = confidence, which maximises
+    :meth:`CounterStrategy.mean_gain`. The response's method finds it if it can; otherwise the default method does.
+
+    Parameters
+    ----------
+    response : CounterStrategy
+        A response that trusts the bounds fully.
+    confidence : float
+        From 0 to 1, such as the joint confidence of the bounds.
+    **limits
+        ``time_limit`` and other limits of :func:`counter_strategy`.
+
+    Returns
+    -------
+    CounterStrategy or None
+        ``None`` if the response is already hedged, or if no opponent fits all observations.
+
+    Examples
+    --------
+    >>> from treeplex import OpponentModel, Profile, counter_strategy, load_game
+    >>> from treeplex.solvers.opponents.counter_strategies import hedged_response
+    >>> game = load_game("kuhn")
+    >>> response = counter_strategy(OpponentModel.from_profile(game, 0, Profile.uniform(game)))
+    >>> hedged = hedged_response(response, 0.5)
+    >>> [(round(one.guaranteed, 4), round(one.exploitability, 4)) for one in (response, hedged)]
+    [(0.5, 0.4444), (0.3889, 0.0556)]
+    >>> hedged.mean_gain(0.5) > response.mean_gain(0.5)
+    True
+    """
+    if response.p is not None or response.penalty is not None:
+        return None
+    model, method = response.model, response.solution.method
+    try:
+        check_served(method, RestrictedNash(model.game, model.constraints, p=confidence))
+    except UnsupportedProblemError:
+        method = None
+    return counter_strategy(model, method, p=confidence, **limits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -373,7 +438,7 @@ class CounterProfile:
 @explained
 def counter_strategy(
     model: OpponentModel,
-    method: str | Method = "highs",
+    method: str | Method | None = "highs",
     *,
     p: float | Fraction | None = None,
     penalty: float | None = None,
@@ -389,8 +454,9 @@ def counter_strategy(
     ----------
     model : OpponentModel
         The model from the observations of the player whose strategy is returned.
-    method : str or Method
+    method : str, Method or None
         A method that serves :class:`~treeplex.ConstrainedNash`: ``highs``, ``cvxpy``, ``rational`` or ``ccfr``.
+        ``None`` chooses one as :func:`~treeplex.solve` does.
     p : float, optional
         From 0 to 1: the confidence in the bounds. The result is then the :class:`~treeplex.RestrictedNash` response
         to them, which loses at most p / (1 − p) of its gain to any opponent. Its bounds have no penalty.

@@ -30,7 +30,7 @@ from treeplex.models.observations import frequency_model
 from treeplex.models.problems import FeasibilityRelaxation
 from treeplex.seqform import best_response_values
 from treeplex.solvers import counter_profile
-from treeplex.solvers.opponents.counter_strategies import DEFAULT_PENALTY, games_needed
+from treeplex.solvers.opponents.counter_strategies import DEFAULT_PENALTY, games_needed, hedged_response
 
 LEDUC = "leduc:merge_suits=true"
 KNOWN = [
@@ -375,4 +375,19 @@ def test_so_many_games_prove_more_than_the_value_and_a_quarter_of_them_do_not(pl
         return found.guaranteed > found.game_value + 1e-8
 
     assert exploits(needed)
-    assert needed == 4 * games or not exploits(needed // 4)
+    assert not exploits(round(needed / 1.5))
+
+
+@pytest.mark.parametrize(("player", "confidence"), [(0, 0.6), (1, 0.9), (0, 0.95)])
+def test_no_response_has_a_larger_mean_gain_than_the_hedged_one(player: int, confidence: float) -> None:
+    """Against full trust, no trust, and other weights."""
+    model = Seen("leduc:merge_suits=true", player).model(3_000, seed=1, bonferroni=True)
+    response = counter_strategy(model)
+    hedged = hedged_response(response, confidence)
+    assert hedged is not None
+    best = hedged.mean_gain(confidence)
+    assert best is not None
+    assert best >= -1e-9
+    others = [response, *(counter_strategy(model, p=p) for p in (0.0, 0.3, 0.99))]
+    assert best >= max(one.mean_gain(confidence) or -np.inf for one in others) - 1e-9
+    assert hedged_response(hedged, confidence) is None
