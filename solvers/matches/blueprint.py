@@ -2,14 +2,21 @@
 
 from collections.abc import Iterator, Mapping
 from copy import copy
+from dataclasses import replace
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
+from ...models.games import load_game
 from ...models.games.holdem.preflop import Preflop
 from ...models.games.holdem.preflop_form import blueprint, played_out
+from ...models.games.holdem.preflop_solved import SolvedPreflop
 from ...models.matches import Table
 from ...seqform.arrays import Floats
+from ...seqform.errors import InvalidStrategyError
+from ...seqform.strategy import Profile, Strategy, load_strategies
+from ...seqform.strategy_files import game_of
 
 
 class Blueprint(Protocol):
@@ -94,12 +101,61 @@ class ModelBlueprint:
     """
 
     def __init__(self, table: Table, streets: int = 2) -> None:
+        self._begin(table, Preflop(stack=_stack(table), continuations=0, streets=streets))
+
+    def _begin(self, table: Table, rules: Preflop) -> None:
         self._table = table
         #: Each player's stack in the model, in big blinds.
-        self.stack = min(max(round(table.stack / table.big_blind), 2), 1000)
-        rules = Preflop(stack=self.stack, continuations=0, streets=streets)
+        self.stack = rules.stack
         self._tree, self._played = played_out(rules), blueprint(rules)
         self._menus: dict[tuple[str, ...], dict[str, int]] = {}
+
+    @classmethod
+    def from_files(cls, table: Table, *files: str | Path) -> "ModelBlueprint":
+        """Return the blueprint that plays strategy files before the flop.
+
+        Parameters
+        ----------
+        table : Table
+        *files : path-like
+            Strategies of one preflop game, such as ``treeplex solve preflop:stack=10 --out FILE`` or ``treeplex
+            simplify`` writes them. If several files contain a player's strategy, the first two files give those of
+            player 0 and player 1, in this order. A player whose strategy is in no file plays the model's own blueprint.
+
+        Raises
+        ------
+        InvalidStrategyError
+            If a file is not a strategy file of a preflop game, or the game's stack is not that of the table.
+        """
+        games = {file: game_of(file) or "a game without a name" for file in files}
+        (file, spec), *others = games.items()
+        for other, another in others:
+            if another != spec:
+                raise InvalidStrategyError(
+                    f"{other} contains strategies of {another}, expected {spec}, the game of {file}"
+                )
+        game = load_game(spec) if spec.startswith("preflop") else None
+        if game is None or game.name != "preflop":
+            raise InvalidStrategyError(f"{file} contains strategies of {spec}, expected those of a preflop game")
+        rules, stack, found = Preflop(**game.parameters), _stack(table), cls.__new__(cls)
+        if rules.stack != stack:
+            raise InvalidStrategyError(
+                f"{file} contains strategies for a stack of {rules.stack} big blinds, but the table has {stack}"
+            )
+        found._begin(table, replace(rules, continuations=0))
+        played: dict[int, Strategy] = {}
+        for seat, each in enumerate(files):
+            read = load_strategies(each, rules.game)[0]
+            played |= read if seat == 0 else {player: one for player, one in read.items() if player >= seat}
+        return found._playing(rules, played)
+
+    def _playing(self, rules: Preflop, strategies: Mapping[int, Strategy]) -> "ModelBlueprint":
+        """Return the blueprint with given strategies before the flop."""
+        uniform = Profile.uniform(rules.game)
+        profile = Profile([strategies.get(player, uniform[player]) for player in (0, 1)])
+        solved = SolvedPreflop(rules, profile)
+        own = [line for line in self.lines() if len(line) % 2 in strategies]
+        return self.replaced({line: solved.at(", ".join(line)).strategy for line in own})
 
     def menu(self, line: tuple[str, ...]) -> Mapping[str, int]:
         """Return the actions after a line, with the total to which each raises."""
@@ -146,6 +202,11 @@ class ModelBlueprint:
 
     def _children(self, node: int) -> list[int]:
         return list(self._tree.form.children[node].tolist())
+
+
+def _stack(table: Table) -> int:
+    """Return the stack of a table in whole big blinds, within the model's range."""
+    return min(max(round(table.stack / table.big_blind), 2), 1000)
 
 
 class Followed:

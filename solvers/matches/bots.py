@@ -266,6 +266,10 @@ class _Resolving(MatchBot):
     time: Annotated[float, About("time limit of a decision's iterations, in seconds", above=0, maximum=86_400)] = 2.0
     streets: Annotated[int, About("number of betting rounds after the flop in its model", minimum=1, maximum=3)] = 2
     learns: Annotated[bool, About("whether it learns the opponent's play")] = True
+    blueprint: Annotated[
+        str | None,
+        About("strategy files of a preflop game, which it plays before the flop", shown="its own", form="FILE[+FILE]"),
+    ] = None
     opponent: Annotated[
         str | None, About("file with hand histories of the opponent", shown="nobody's", form="FILE")
     ] = None
@@ -286,6 +290,8 @@ class _Resolving(MatchBot):
             raise InvalidStrategyError(f"bot resolving needs a table of two seats, but there are {table.seats}")
         # These modules import the solvers, which other bots do not need.
         if self.opponent is not None:
+            if self.blueprint is not None:
+                raise InvalidStrategyError("bot resolving: opponent and blueprint exclude each other, expected one")
             return self._exploiting(self.opponent, table)
         for name, given in (("player", self.player), ("p", self.p)):
             if given is not None:
@@ -295,7 +301,10 @@ class _Resolving(MatchBot):
         from .blueprint import ModelBlueprint
         from .resolving import ResolvingBot
 
-        return ResolvingBot(ModelBlueprint(table, self.streets), self.time, learns=self.learns)
+        if self.blueprint is None:
+            return ResolvingBot(ModelBlueprint(table, self.streets), self.time, learns=self.learns)
+        files = _GRAMMAR.items(self.name, self.blueprint, "+")
+        return ResolvingBot(ModelBlueprint.from_files(table, *files), self.time, learns=self.learns)
 
     def _exploiting(self, file: str, table: Table) -> Bot:
         from ...models.matches import HandHistories

@@ -120,3 +120,15 @@ def test_the_same_option_is_for_the_problem_or_for_the_method(capsys: pytest.Cap
     assert record["options"]["steps"] == "constant"
     said = refusal(capsys, "solve", "kuhn", "--steps", "3")
     assert said.startswith("--steps")
+
+
+def test_a_simple_strategy_plays_and_loses_no_more_than_is_certified(capsys: pytest.CaptureFixture[str]) -> None:
+    """Against the equilibrium strategy of the same file, which the certificate compares it with."""
+    game, limits = load_game("leduc:merge_suits=true"), ("--steps", "4", "--method", "rounding")
+    record = json_of(capsys, "simplify", game.spec, "--player", "1", *limits, "--out", "simple.npz")
+    seats = ("--seat0", "simple.npz", "--seat1", "simple.npz", "--games", "20000")
+    played = json_of(capsys, "play", game.spec, *seats)
+    (lower, upper), expected, value = played["interval"][1], played["expected"][1], -float(game.reference_value)
+    assert lower < expected < upper
+    assert -1e-9 <= value - expected <= record["exploitability"] + 1e-9
+    assert lower < value < upper  # 20,000 games do not tell the two strategies apart

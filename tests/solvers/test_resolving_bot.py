@@ -1,22 +1,28 @@
 """The bot that resolves: its ranges, translation, legality, time and determinism."""
 
 import pickle
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from effort import either
 
-from treeplex import Nash, solve
+from treeplex import Nash, Profile, load_game, solve
 from treeplex.models.games.holdem.bets import Betting, Decision
 from treeplex.models.games.holdem.cards import HANDS, hand_numbers, read_cards
 from treeplex.models.games.holdem.classes import CLASS_OF_HAND, CLASSES
+from treeplex.models.games.holdem.preflop import Preflop
+from treeplex.models.games.holdem.preflop_solved import SolvedPreflop
 from treeplex.models.matches import Table, View, play_hand, shuffled_deck
-from treeplex.seqform.errors import InvalidGameError
+from treeplex.seqform.errors import InvalidGameError, InvalidStrategyError
 from treeplex.solvers.matches.blueprint import Followed, ModelBlueprint, translated
+from treeplex.solvers.matches.bots import find_bot
 from treeplex.solvers.matches.reads import Reads
 from treeplex.solvers.matches.resolving import ResolvingBot, StreetPlan
 from treeplex.solvers.matches.streets import SolvedStreet, StreetSpot, street_spot
+from treeplex.solvers.opponents.strategies import opponent_strategy
 
 QUICK = {
     street: StreetPlan(Betting({name: "100%"}, {name: "3x"}, raise_cap=2), 2, rounds=1)
@@ -97,6 +103,35 @@ def test_the_blueprint_of_the_model_is_a_strategy_wherever_it_decides() -> None:
     folds = blueprint.behaviour(("all-in",))[0]
     assert folds[aces] < 0.05
     assert folds[trash] > 0.95
+
+
+@pytest.mark.parametrize("continuations", [0, 1])
+def test_a_blueprint_plays_strategy_files_before_the_flop(continuations: int, tmp_path: Path) -> None:
+    game = load_game(f"preflop:stack=6,streets=1,continuations={continuations}")
+    profile = Profile([opponent_strategy(f"random:seed={player}", game, player) for player in (0, 1)])
+    both, first, table = tmp_path / "both.npz", tmp_path / "first.npz", Table(stack=600)
+    profile.save(both)
+    profile[0].save(first)
+    solved, usual = SolvedPreflop(Preflop(**game.parameters), profile), ModelBlueprint(table, streets=1)
+    for files, own in (((both,), {0, 1}), ((first,), {0}), ((first, both), {0, 1})):
+        read = ModelBlueprint.from_files(table, *files)
+        lines = list(read.lines())
+        assert lines == list(usual.lines())
+        for line in lines:
+            one = solved.at(", ".join(line)).strategy if len(line) % 2 in own else usual.behaviour(line)
+            assert read.behaviour(line) == pytest.approx(one)
+    other = Profile.uniform(load_game("kuhn"))
+    other.save(tmp_path / "kuhn.npz")
+    for files, stack, said in (
+        (["kuhn.npz"], 600, "kuhn.npz contains strategies of kuhn, expected those of a preflop game"),
+        (["both.npz"], 900, "both.npz contains strategies for a stack of 6 big blinds, but the table has 9"),
+        (["both.npz", "kuhn.npz"], 600, f"kuhn.npz contains strategies of kuhn, expected {game.spec}, the game of"),
+    ):
+        with pytest.raises(InvalidStrategyError, match=re.escape(said)):
+            ModelBlueprint.from_files(Table(stack=stack), *(tmp_path / name for name in files))
+    with pytest.raises(InvalidStrategyError, match="opponent and blueprint exclude each other"):
+        find_bot(f"resolving:blueprint={both},opponent=seen,player=me", table)
+    assert find_bot(f"resolving:blueprint={first}+{both},streets=1", table)
 
 
 def view_of(table: Table, seat: int, cards: str, board: str, street: int, bets: tuple[int, int], history: list) -> View:
