@@ -111,6 +111,7 @@ _ALSO_CALLED = {
     "portfolio A B --opponent C": "bandit exp3 ucb ucb1 arms explore",
     "patrol MAP": "security patrols map roads police guard",
     "patrol schedule PLAN": "schedule routes calendar days",
+    "patrol export PLAN FILE": "geojson gis gpkg geopackage qgis",
     "simplify GAME": "purify round discretise discretize",
     "solve GAME": "run train optimise optimize compute",
     "solve GAME --html FILE": "report html",
@@ -213,6 +214,10 @@ GROUPS = {
         "patrol schedule": (
             "patrol",
             "Draw random daily routes for units from a plan.",
+        ),
+        "patrol export": (
+            "patrol",
+            "Write a plan for a geographic information system, or as a table.",
         ),
     },
     "Strategies and files": {

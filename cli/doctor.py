@@ -27,6 +27,7 @@ _EXTRAS = {
     "sklearn": "learning",
     "pokerkit": "holdem",
     "pyproj": "maps",
+    "geopandas": "gis",
     "pyspiel": "openspiel",
     "pygambit": "gambit",
     "distributed": "dask",

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,9 +14,9 @@ import typer
 
 from ..seqform.errors import nearest, one_of, shown
 from ..seqform.limits import answering, now
-from ..seqform.sheet import Column, Row, Sheet, Table, between, count, several, share
+from ..seqform.sheet import Column, Row, Sheet, Table, between, count, payoff, several, share
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, exit_status, print_note
-from .files import STANDARD_OUTPUT, Record, check_files, command_line
+from .files import STANDARD_OUTPUT, Record, check_distinct, check_files, check_writable, command_line
 from .options import HtmlOption, JsonOption, Limits, reader, whole
 from .outputs import Output, Outputs, page
 from .progress import solving, waiting
@@ -24,7 +25,7 @@ from .solve import KEYS
 from .tables import print_sheet, print_table
 
 if TYPE_CHECKING:
-    from ..models.games.patrol import Attacker, Patrol, PatrolGame
+    from ..models.games.patrol import Attack, Attacker, Patrol, PatrolGame
     from ..seqform.interchange.page import Page
     from ..solvers import Solution
     from ..solvers.patrols import WhatIf
@@ -48,7 +49,18 @@ _OPTIONS = (
     ("sensors", "--sensor"),
     ("units", "--unit"),
 )
-_KEYS = (*KEYS, "routes", "what_if", "notes")
+_KEYS = (*KEYS, "routes", "attacks", "what_if", "notes")
+#: The file formats of schedules.
+_SCHEDULES = (".csv", ".ics", ".gpx", ".geojson")
+#: The columns of the best attacks, and the most that are printed.
+_BEST = (
+    Column("who"),
+    Column("goal"),
+    Column("earns", payoff),
+    Column("detections", payoff),
+    Column("route", str, "route, with times of arrival"),
+)
+_ATTACKS = 10
 #: Messages about limits on averages.
 _CHECKS = (
     Column("name", heading="limit"),
@@ -335,7 +347,7 @@ def _values(text: str, option: str, known: tuple[str, ...]) -> dict[str, Any]:
 # Results
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Plan:
     """A plan for a patrol, and the value of changes to the patrol."""
 
@@ -355,9 +367,19 @@ class _Plan:
             Output("picture", "--plot", files.plot if feasible else None, self.draw),
         )
 
+    @cached_property
+    def attacks(self) -> "list[Attack]":
+        """The best attack on each goal; none if the limits cannot be met."""
+        from ..models.games.patrol.attacks import attacks
+
+        return [] if self.solution.infeasibility is not None else attacks(self.game, self.solution.profile)
+
     def print(self) -> None:
         """Print the solution, and a line per change."""
         print_solution(self.solution, "patrol")
+        if self.attacks:
+            rows = [vars(one) | {"route": one.way} for one in self.attacks[:_ATTACKS]]
+            print_table(Table.of(rows, _BEST, "the best attack on each goal, the most profitable first"))
         if self.answer is not None:
             print_table(self.answer.table)
 
@@ -369,7 +391,7 @@ class _Plan:
         found = solution.to_dict() | {"message": message_of(solution), "question": question_of(self.game)}
         if solution.infeasibility is None:
             routes = [vars(route) for strategy in solution.profile for route in likely_routes(self.game, strategy)]
-            found |= {"routes": routes}
+            found |= {"routes": routes, "attacks": [one.to_dict() for one in self.attacks]}
         return found | {"what_if": None if self.answer is None else [vars(row) for row in self.answer]}
 
     def save(self, path: str) -> None:
@@ -394,6 +416,46 @@ class _Plan:
         write_map(self.game, self.solution.profile, path, prices=self.solution.multipliers)
 
 
+def patrol_export(
+    plan: Annotated[
+        str, typer.Argument(metavar="PLAN", help="The plan of a patrol (.npz), written by treeplex patrol … --out.")
+    ],
+    out: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="The file to write: GeoJSON (.geojson), a GeoPackage (.gpkg), or a table by place and step (.csv).",
+        ),
+    ],
+    *,
+    json: JsonOption = None,
+) -> int:
+    """Write a plan for a geographic information system, or as a table.
+
+    GeoJSON and GeoPackage contain streets with the attributes of the map, places and likely routes, with the expected
+    numbers of units, attackers and meetings there. Coordinates are those of the map.
+    """
+    check_distinct({"PLAN": plan}, {"FILE": out, "--json": json})
+    check_writable(out, "FILE")
+    with deferring_interrupts():
+        from ..models.games.patrol.gis import write_plan
+        from ..models.games.patrol.plan_file import PatrolPlan
+    record = Record(json, ("plan", "out", "streets", "places"), plan=plan)
+    with record.interruptible(), waiting(f"the plan in {out}", shown=record.shown):
+        loaded = PatrolPlan.load(plan)
+        game, roads = loaded.game, loaded.patrol.map
+        write_plan(game, loaded.profile, out, game.constraints)
+    streets = set(map(frozenset, zip(roads.sources.tolist(), roads.targets.tolist(), strict=True)))
+    found = {"out": out, "streets": len(streets), "places": roads.num_nodes}
+    return Outputs(record).deliver(
+        ExitStatus.SUCCESS,
+        lambda: print_sheet(
+            Sheet([Row("plan", plan), Row("streets", len(streets), count), Row("places", roads.num_nodes, count)])
+        ),
+        lambda: found,
+    )
+
+
 # Schedules
 
 
@@ -415,15 +477,28 @@ def patrol_schedule(
         typer.Option(metavar="N", parser=whole, help="Write only day N, for people who must not know the other days."),
     ] = None,
     out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the routes to FILE: a table (.csv) or a calendar (.ics).")
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the routes to FILE: a table (.csv), a calendar (.ics), tracks (.gpx) or lines (.geojson).",
+        ),
     ] = None,
     begin: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="When day 1 begins, such as 2026-05-04T08:00 (.ics); by default 8:00 today."),
+        typer.Option(
+            metavar="TIME",
+            help="When day 1 begins, such as 2026-05-04T08:00 (.ics, .gpx); by default today, when the patrol's clock "
+            "begins, or at 8:00.",
+        ),
     ] = None,
     minutes: Annotated[
-        float, typer.Option(metavar="M", parser=_positive, help="Minutes per step (.ics); by default 1.")
-    ] = 1.0,
+        float | None,
+        typer.Option(
+            metavar="M",
+            parser=_positive,
+            help="Minutes per step (.ics, .gpx); by default those of the patrol's clock, or 1.",
+        ),
+    ] = None,
     json: JsonOption = None,
 ) -> int:
     """Draw random daily routes for units from a plan.
@@ -436,8 +511,8 @@ def patrol_schedule(
         raise CommandLineError(
             "--out: a schedule cannot be written to standard output; give a file name (or use --json -)"
         )
-    if out is not None and Path(out).suffix.lower() not in (".csv", ".ics"):
-        raise CommandLineError(f"--out {out}: expected a file name that ends with .csv or .ics")
+    if out is not None and Path(out).suffix.lower() not in _SCHEDULES:
+        raise CommandLineError(f"--out {out}: expected a file name that ends with {one_of(list(_SCHEDULES))}")
     if not days:
         raise CommandLineError("--days is 0, expected at least 1")
     if day is not None and not 1 <= day <= days:
@@ -445,6 +520,7 @@ def patrol_schedule(
     first = _moment(begin)
     chosen = secrets.randbelow(2**48) if seed is None else seed  # by default one that nobody can guess
     with deferring_interrupts():
+        from ..models.games.patrol.gis import write_schedule
         from ..models.games.patrol.plan_file import PatrolPlan
         from ..models.games.patrol.schedules import schedule
     record = Record(json, ("plan", "days", "seed", "day", "units", "limits", "agrees", "out"), plan=plan, out=out)
@@ -456,9 +532,10 @@ def patrol_schedule(
     agrees = all(check.agrees for check in checks)
     told = [vars(one) | {"met": one.met, "agrees": one.agrees, "verdict": one.verdict} for one in checks]
     units = [unit.name for unit in loaded.patrol.units]
-    how: dict[str, Any] = {}
-    if out is not None and Path(out).suffix.lower() == ".ics":
-        how = {"first": first, "minutes": minutes}
+    begins = first
+    if begins is None:
+        clock, today = loaded.patrol.clock, dt.date.today()
+        begins = dt.datetime.combine(today, dt.time(8)) if clock is None else clock.moment(today)
 
     def report() -> None:
         which = count(days) if day is None else f"day {day} of {count(days)}"
@@ -473,14 +550,14 @@ def patrol_schedule(
         ExitStatus.SUCCESS if agrees else ExitStatus.FAILURE,
         report,
         lambda: {"days": days, "seed": chosen, "day": day, "units": units, "limits": told, "agrees": agrees},
-        Output("schedule", "--out", out, lambda path: drawn.save(path, **how), answers=True),
+        Output("schedule", "--out", out, lambda path: write_schedule(drawn, path, begins, minutes), answers=True),
     )
 
 
-def _moment(text: str | None) -> dt.datetime:
+def _moment(text: str | None) -> dt.datetime | None:
     """Parse the time at which day 1 begins."""
     if text is None:
-        return dt.datetime.combine(dt.date.today(), dt.time(8))
+        return None
     with suppress(ValueError):
         moment = dt.datetime.fromisoformat(text)
         if moment.tzinfo is None:

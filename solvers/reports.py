@@ -16,7 +16,7 @@ from ..models.games import families
 from ..models.games.holdem import SolvedSpot
 from ..models.games.holdem.browser import browser_blocks, earned, framed, title_of
 from ..models.games.holdem.spot import HoldemGame
-from ..models.games.patrol import PatrolGame
+from ..models.games.patrol import PatrolGame, attacks
 from ..models.games.patrol.map_page import framed as patrol_framed
 from ..models.games.patrol.map_page import map_blocks
 from ..models.games.patrol.map_view import map_view
@@ -54,8 +54,8 @@ from ..seqform.interchange.page import (
 )
 from ..seqform.interchange.pictures import Figure
 from ..seqform.interchange.strategy_display import strategy_rows
-from ..seqform.sheet import Row, Sheet, count, error, short, typeset
-from ..seqform.strategy import Strategy
+from ..seqform.sheet import Row, Sheet, count, error, payoff, short, typeset
+from ..seqform.strategy import Profile, Strategy
 from .answers import found_rows, sizes_of, solution_sheet
 from .methods import find_method
 from .outcome import Status
@@ -164,6 +164,8 @@ def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequenc
         *map_blocks(map_view(game, solution.profile, dear)),
         *_prices(solution),
         *([heading("Changes and their worth"), *more] if more else []),
+        heading("The best attack on each goal"),
+        _attacks(game, solution.profile),
         heading("Likely routes"),
         *(_routes(game, strategy) for strategy in solution.profile),
         *certificate_blocks(solution),
@@ -178,13 +180,24 @@ def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequenc
     return patrol_framed(Page(question_of(game), tuple(blocks)))
 
 
+def _attacks(game: PatrolGame, profile: Profile) -> Element:
+    rows = [
+        (each.who, each.goal, payoff(each.earns), payoff(each.detections), element("td", each.way, cls="word"))
+        for each in attacks(game, profile)
+    ]
+    times = "in steps" if game.patrol.clock is None else "of day"
+    columns = ("who", "goal", "earns", "detections", f"route, with arrival times {times}")
+    return table(columns, rows, caption="Attackers who pursue only this goal and know the plan", words=(0, 1, 4))
+
+
 def _routes(game: PatrolGame, strategy: Strategy) -> Element:
     rows = [
         (route.who, share(route.probability, 3), element("td", str(route), cls="word"))
         for route in likely_routes(game, strategy, most=4)
     ]
     caption = ("Attackers, if they enter", "Units; other routes follow from the plan")[strategy.player]
-    return table(("who", "probability", "route, with arrival times in steps"), rows, caption=caption, words=(0, 2))
+    times = "in steps" if game.patrol.clock is None else "of day"
+    return table(("who", "probability", f"route, with arrival times {times}"), rows, caption=caption, words=(0, 2))
 
 
 def frontier_page(problem: RestrictedNash, frontier: Frontier, status: Status, message: str, again: str) -> Page:

@@ -41,6 +41,7 @@ _CALLS = {
     "portfolio": ["call", "fold", "--opponent", "call", "--hands", "4"],
     "patrol": ["roads.csv", "--entry", "a", "--goal", "c=1", "--unit", "base=b", "--steps", "3"],
     "patrol schedule": ["plan.npz", "--days", "2", "--seed", "1"],
+    "patrol export": ["plan.npz", "plan.csv"],
     "fit": ["games.jsonl", "--game", "kuhn", "--seat", "0"],
     "show": ["kuhn.npz"],
     "evaluate": ["kuhn", "--strategy", "kuhn.npz"],
@@ -53,7 +54,7 @@ _CALLS = {
     "warmup": ["regret"],
 }
 #: Those of a single output, and those whose output is a folder.
-_ALONE = {"games", "problems", "methods", "info", "export", "doctor", "warmup"}
+_ALONE = {"games", "problems", "methods", "info", "export", "patrol export", "doctor", "warmup"}
 _FOLDERS = {"sweep", "reproduce"}
 _FAST = ("solve", "show", "evaluate")
 
@@ -342,5 +343,5 @@ def test_a_signal_at_ten_moments_does_not_take_away_what_is_known(name, number, 
 
 
 def test_every_command_that_takes_time_is_sent_signals():
-    brief = {"games", "problems", "methods", "info", "show", "export", "doctor", "warmup"}
+    brief = {"games", "problems", "methods", "info", "show", "export", "patrol export", "doctor", "warmup"}
     assert {command for command, *_ in _TIMED.values()} == set(_CALLS) - brief

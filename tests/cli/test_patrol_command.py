@@ -211,3 +211,24 @@ def test_the_town_is_what_the_example_makes(monkeypatch: pytest.MonkeyPatch) -> 
     assert set(made) == set(graph)
     for one, other, street in made.edges(data=True):
         assert graph.edges[one, other] == street
+
+
+def test_plans_are_exported_and_the_best_attacks_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["patrol", "town.toml", "--out", "plan.npz", "--json", "found.json"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    found = json.loads(Path("found.json").read_text())
+    assert "the best attack on each goal, the most profitable first who goal earns detections" in said
+    (attack,) = found["attacks"]
+    assert attack["earns"] == pytest.approx(found["value"])
+    assert [attack["who"], attack["goal"], attack["stops"][-1][1]] == ["attacker 1", "bank", "bank"]
+    assert main(["patrol", "export", "plan.npz", "plan.csv", "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["streets"] == 5
+    assert Path("plan.csv").read_text().startswith("what,place,kind,step,amount")
+    for words, reason in (
+        (["plan.npz", "plan.geojson"], "the map has no positions, expected x and y or lon and lat of every node"),
+        (["plan.npz", "plan.kml"], "plan.kml: a plan with suffix '.kml', expected .geojson, .gpkg or .csv"),
+        (["plan.npz", "plan.npz"], "PLAN and FILE name the same file, plan.npz"),
+        (["none.npz", "plan.csv"], "none.npz: no such file"),
+    ):
+        assert main(["patrol", "export", *words]) == 2
+        assert reason in capsys.readouterr().err

@@ -210,7 +210,7 @@ def test_one_graph_is_one_map_in_every_format(tmp_path):
         ("a.csv", "source,target\na,b,c\n", "line 2: 3 cells, expected 2"),
         ("a.csv", "a\n", "1 cells, expected a header"),
         ("a.csv", "source,target\n,b\n", "line 2: the edge: a node is called ''"),
-        ("a.shp", "", "suffix of the map is '.shp'"),
+        ("a.kml", "", "suffix of the map is '.kml'"),
     ],
 )
 def test_bad_maps_are_refused_in_one_line(tmp_path, name, content, message):

@@ -1,9 +1,16 @@
+from .attacks import Attack as Attack
+from .attacks import attacks as attacks
 from .caught_once import CaughtOnce as CaughtOnce
+from .clock import Clock as Clock
 from .declarations import Attacker as Attacker
 from .declarations import Closure as Closure
 from .declarations import Sensor as Sensor
 from .declarations import Unit as Unit
 from .game import PatrolGame as PatrolGame
+from .gis import plan_features as plan_features
+from .gis import plan_rows as plan_rows
+from .gis import write_plan as write_plan
+from .gis import write_schedule as write_schedule
 from .map_files import read_map as read_map
 from .map_pictures import animate_map as animate_map
 from .map_pictures import draw_map as draw_map

@@ -13,6 +13,7 @@ from ....seqform.checks import Named
 from ....seqform.errors import InvalidGameError, nearest, one_line, one_of, shown
 from ....seqform.functional import Functional, split_call
 from ....seqform.game import Game
+from .clock import WINDOW
 from .meetings import Amounts
 from .patrol import Patrol
 from .risks import RISKS
@@ -41,8 +42,11 @@ class _Call:
         places, chosen = list[str](), list[str]()
         for argument in arguments:
             window = _WINDOW.fullmatch(argument)
+            clock = None if argument in self.patrol.map else WINDOW.fullmatch(argument)
             if argument in units or argument in attackers:
                 chosen.append(argument)
+            elif clock is not None:
+                self.window = self.patrol.times((clock[1], clock[5]), "the window", patrol.steps)
             elif window is not None and argument not in self.patrol.map:
                 self.window = int(window[1]), int(window[2])
                 if not self.window[0] <= self.window[1] <= patrol.steps:
@@ -109,7 +113,8 @@ class _Call:
     @property
     def whose(self) -> str:
         """A description of the bodies and the times."""
-        when = f" from {self.window[0]} to {self.window[1]}" if self.window is not None else ""
+        shown_time = self.patrol.shown_time
+        when = "" if self.window is None else f" from {shown_time(self.window[0])} to {shown_time(self.window[1])}"
         return (f" of {' and '.join(self.bodies)}" if self.bodies else "") + when
 
     def within(self, times: Whole) -> Mask:
@@ -155,7 +160,9 @@ def _coverage(call: _Call) -> Functional:
     region, (first, last) = call.region, call.window or (0, call.patrol.steps)
     assert region is not None
     if region.moves.any():
-        raise InvalidGameError(f"{region.words} is an edge, expected nodes; use visits(…) to count passes along it")
+        if region.nodes.any():
+            raise InvalidGameError(f"{region.words} are nodes and streets, expected only nodes or only streets")
+        return _street_coverage(call, region, first, min(last, call.patrol.steps - 1))
     share = 1.0 / (last - first + 1)
     constant = 0.0
     coefficients = np.zeros(call.party.treeplex.num_sequences)
@@ -176,6 +183,19 @@ def _coverage(call: _Call) -> Functional:
         constant,
         call.fingerprint,
     )
+
+
+def _street_coverage(call: _Call, region: _Region, first: int, last: int) -> Functional:
+    """Return the expected number on streets in a step, averaged over the steps that begin in the window."""
+    if last < first:
+        raise InvalidGameError(f"no step begins in the window, expected a time before {call.patrol.steps}")
+
+    def along(number: int, walker: Walker) -> Floats:
+        steps = np.minimum(walker.times + walker.durations, last + 1) - np.maximum(walker.times, first)
+        on = region.moves[walker.moves] & walker.moved
+        return np.where(on, walker.success * np.maximum(steps, 0), 0.0) / (last - first + 1)
+
+    return call.made(f"expected number on {region.words} in a step, on average over steps{call.whose}", along)
 
 
 def _travel(call: _Call) -> Functional:

@@ -1,6 +1,6 @@
 // A map on which a slider moves through time. Text is set as text.
 for (const box of document.querySelectorAll("[data-patrol]")) {
-  const { last, nodes, streets, layers } = JSON.parse(box.dataset.patrol);
+  const { last, times, nodes, streets, layers } = JSON.parse(box.dataset.patrol);
   const space = "http://www.w3.org/2000/svg", find = (selector) => box.querySelector(selector);
   const draw = (tag, attributes, said) => {
     const made = document.createElementNS(space, tag), title = document.createElementNS(space, "title");
@@ -25,7 +25,7 @@ for (const box of document.querySelectorAll("[data-patrol]")) {
   const boxes = [...box.querySelectorAll("input[data-layer]")], rows = [...box.querySelectorAll("tbody tr")];
   const show = () => {
     const time = Number(slider.value), whole = day.checked;
-    said.textContent = whole ? "the whole day" : `step ${time} of ${last}`;
+    said.textContent = whole ? "the whole day" : times.length ? `${times[time]} (step ${time} of ${last})` : `step ${time} of ${last}`;
     slider.setAttribute("aria-valuetext", said.textContent);
     layers.forEach((layer, number) => {
       const at = whole ? sums(layer.nodes) : pairs(layer.nodes[time] || []), on = whole ? sums(layer.streets) : pairs(layer.streets[time] || []);

@@ -73,6 +73,16 @@ class System:
             return sum(map(_haversine, points, points[1:]))
         return self.unit * sum(math.dist(first, second) for first, second in pairwise(points))
 
+    def degrees(self, place: Sequence[float]) -> tuple[float, float]:
+        """Return a position as longitude and latitude in degrees of WGS 84."""
+        if self.crs is None:
+            return float(place[0]), float(place[1])
+        from pyproj import Transformer
+
+        turned = Transformer.from_crs(self.crs, "EPSG:4326", always_xy=True)
+        east, north = turned.transform(place[0], place[1])
+        return float(east), float(north)
+
     def scales(self, places: Floats) -> Floats:
         """Return the factors that convert differences of coordinates to metres near some places, shape (2,)."""
         if self.geographic:

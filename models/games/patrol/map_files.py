@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
@@ -10,7 +11,7 @@ from typing import Any
 
 import networkx as nx
 
-from ....seqform.errors import GameFileError, nearest, one_line, one_of, shown
+from ....seqform.errors import GameFileError, nearest, needing, one_line, one_of, shown
 from ....seqform.interchange.encoding import from_json
 from ....seqform.interchange.files import GRAPH_EXPANSION, naming, read_bytes
 from ....seqform.interchange.graphml_reader import Element, GraphmlReader, Key
@@ -19,6 +20,8 @@ from .map_attributes import ENDS, OF_EDGES, ends_of, number_of
 from .map_geojson import read_features
 from .map_reading import Roads, name_in_file
 
+#: Formats that geopandas reads.
+_TABLES = (".gpkg", ".shp")
 #: Headings that cannot be nodes of a list without a header.
 _HEADINGS = {*OF_EDGES, "source", "target", "from", "to"} - {"name"}
 
@@ -30,7 +33,8 @@ def read_map(path: str | PathLike[str]) -> "nx.MultiDiGraph[str]":
     ----------
     path : path-like
         ``.graphml``, as networkx, OSMnx, Gephi, yEd and QGIS write it; ``.json``, node-link data of networkx;
-        ``.geojson``, points and lines, which meet at common points; or ``.csv``, one edge per line.
+        ``.geojson``, points and lines, which meet at common points; ``.gpkg`` and ``.shp``, the same read by geopandas;
+        or ``.csv``, one edge per line.
 
     Returns
     -------
@@ -58,19 +62,46 @@ def read_map(path: str | PathLike[str]) -> "nx.MultiDiGraph[str]":
         ".csv": _read_csv,
     }
     with naming(path):
+        suffix = Path(path).suffix.lower()
+        if suffix in _TABLES:
+            roads = Roads()
+            read_features(_features_of(path), roads)
+            return roads.read()
         foreign = foreign_file(path)
         if foreign is not None:
             raise GameFileError(str(foreign))
-        suffix = Path(path).suffix.lower()
         if suffix not in readers:
             raise GameFileError(
-                f"the suffix of the map is {shown(suffix, 40)}{nearest(suffix, readers)}; expected {one_of(readers)}"
+                f"the suffix of the map is {shown(suffix, 40)}{nearest(suffix, readers)}; expected "
+                f"{one_of([*readers, *_TABLES])}"
             )
         roads = Roads()
         readers[suffix](read_bytes(path, GRAPH_EXPANSION), roads)
         if not len(roads.graph):
             raise GameFileError("the map has no nodes, expected at least one")
         return roads.read()
+
+
+def _features_of(path: str | PathLike[str]) -> dict[str, Any]:
+    """Return the features of a GeoPackage or shapefile as GeoJSON; all layers of streets and places together."""
+    with needing("a GeoPackage or shapefile needs geopandas", "gis"):
+        import geopandas
+    if not Path(path).is_file():
+        raise GameFileError("no such file")
+    try:
+        layers = geopandas.list_layers(path)["name"].tolist()
+        frames = [geopandas.read_file(path, layer=layer) for layer in layers]
+    except Exception as error:  # of GDAL
+        raise GameFileError(f"it cannot be read: {one_line(str(error))}") from None
+    systems = {None if frame.crs is None else frame.crs.to_string() for frame in frames}
+    if len(systems) > 1:
+        raise GameFileError(
+            f"its layers have different systems of coordinates, {one_of(map(str, systems))}, expected one"
+        )
+    (system,) = systems
+    found = [feature for frame in frames for feature in json.loads(frame.to_json(drop_id=True))["features"]]
+    named = {} if system is None else {"crs": {"type": "name", "properties": {"name": system}}}
+    return {"type": "FeatureCollection", **named, "features": found}
 
 
 # --- GraphML ----------------------------------------------------------------------------------------------------------

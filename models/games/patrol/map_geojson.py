@@ -17,6 +17,8 @@ from .map_reading import Roads, name_in_file
 
 #: The suffix of the attribute that stores a part's share of an attribute of the whole line.
 SHARED, PART = ("steps", "length"), "part of its line"
+#: The attribute that stores the points of a line.
+SHAPE = "points of its line"
 _AREAS = ("Polygon", "MultiPolygon")
 _KINDS = ("Point", "MultiPoint", "LineString", "MultiLineString", "GeometryCollection", *_AREAS)
 
@@ -215,6 +217,7 @@ class _Features:
                 measured = self._measure(points)
                 part = measured / sum(lengths) if sum(lengths) else 1.0 / len(lengths)
                 data = line.data if len(lengths) == 1 else self._part_of(line, part)
+                data = {**data, SHAPE: points} if len(points) > 2 else data
                 own = bool(str(data.get("length", "")).strip())
                 lengthy[own] = line.where
                 self._roads.add_edge(ends, data if own else {**data, "length": measured}, line.where)

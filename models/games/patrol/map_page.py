@@ -49,6 +49,7 @@ def map_blocks(view: MapView) -> Iterator[Content]:
     places = _placed(view.positions)
     data = {
         "last": view.steps,
+        "times": [] if view.clock is None else [view.clock.at(time) for time in range(view.steps + 1)],
         "nodes": [[round(x, 1), round(y, 1), name] for (x, y), name in zip(places.tolist(), view.names, strict=True)],
         "streets": [[street.source, street.target, street.name] for street in view.streets],
         "layers": [

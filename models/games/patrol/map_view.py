@@ -11,6 +11,7 @@ from ....seqform.arrays import Floats
 from ....seqform.game import Game
 from ....seqform.strategy import Profile, Strategy, check_same_game
 from ...constraints import Constraint, LinearConstraint
+from .clock import Clock
 from .game import patrol_of
 from .occupancy import patrol_meetings, patrol_occupancy
 from .patrol import Patrol
@@ -83,6 +84,7 @@ class MapView:
         The nodes that are an ``entry``, a ``goal`` or a ``base``.
     steps : int
     layers : tuple of Layer
+    clock : Clock, optional
     """
 
     title: str
@@ -92,6 +94,7 @@ class MapView:
     marks: Mapping[str, frozenset[int]]
     steps: int
     layers: tuple[Layer, ...]
+    clock: Clock | None = None
 
     @property
     def noted(self) -> frozenset[int]:
@@ -183,6 +186,7 @@ def map_view(game: Game, strategies: Iterable[Strategy], limits: Iterable[Constr
         {kind: frozenset(nodes) for kind, nodes in marks.items()},
         patrol.steps,
         tuple(layers),
+        patrol.clock,
     )
 
 

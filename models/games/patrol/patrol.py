@@ -13,6 +13,7 @@ from ....seqform.checks import check_choice, check_number, check_whole, is_whole
 from ....seqform.errors import InvalidGameError, shown
 from ....seqform.interchange.toml_table import Table
 from ....seqform.sequence_form import SequenceForm
+from .clock import Clock, is_time_of_day
 from .declarations import KINDS, Attacker, Closure, PatrolError, Sensor, Times, Unit, about, free_names, list_of, texts
 from .meetings import Entries, Keys, assembled
 from .road_map import RoadMap
@@ -52,6 +53,8 @@ class Patrol:
         Named groups of nodes for functionals.
     limits : sequence of str
         Constraints as strings, for problems about the game.
+    clock : Clock, optional
+        With a clock, times may be times of day such as ``"22:30"``, and results show times of day.
     name : str
     spec : str
         The file from which it was read.
@@ -83,12 +86,17 @@ class Patrol:
     failure: float = 0.0
     areas: Mapping[str, Sequence[Hashable]] = field(default_factory=dict)
     limits: Sequence[str] = ()
+    clock: Clock | None = None
     name: str = "patrol"
     spec: str = ""
     table: Table | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "map", RoadMap.from_graph(self.map))
+        if self.clock is not None and not isinstance(self.clock, Clock):
+            raise PatrolError(
+                f"clock is {shown(self.clock, 60)}, expected a Clock, such as Clock('22:00', '5 min')", "clock"
+            )
         with about("steps"):
             check_whole(self.steps, "steps", InvalidGameError, f"[1, {_MOST_STEPS}]")
         for name, kind in KINDS.items():
@@ -188,7 +196,7 @@ class Patrol:
             key = f"closures[{number}]"
             with about(f"{key}.at"):
                 place = self.map.place(one.at, f"{key}.at")
-            times = self._times(one.times, f"{key}.times")
+            times = self.times(one.times, f"{key}.times")
             if one.side not in ("all", "units", "attackers"):
                 raise PatrolError(
                     f"{key}.side is {shown(one.side, 60)}, expected one of all, units, attackers", f"{key}.side"
@@ -198,17 +206,34 @@ class Patrol:
                     places.append((place, times))
         return closed
 
-    def _times(self, given: Any, what: str, most: int | None = None) -> Times:
-        """Return a first and a last time, by default the whole range."""
+    def times(self, given: Any, what: str, most: int | None = None) -> Times:
+        """Return a first and a last time in steps, by default the whole range; they may be times of day."""
         most = self.steps if most is None else most
         if given is None:
             return 0, most
+        if isinstance(given, tuple | list) and len(given) == 2 and all(map(is_time_of_day, given)):
+            given = self._times_of_day(given, what)
         sound = isinstance(given, tuple | list) and len(given) == 2 and all(map(is_whole, given))
         if not sound or not 0 <= given[0] <= given[1] <= most:
             raise PatrolError(
                 f"{what} is {shown(given, 60)}, expected a first and a last time, such as [0, {most}]", what
             )
         return int(given[0]), int(given[1])
+
+    def _times_of_day(self, given: Sequence[str], what: str) -> Times:
+        """Return a first and a last time of day as numbers of steps."""
+        if self.clock is None:
+            raise PatrolError(
+                f"{what} is {shown(given, 60)}, but the patrol has no clock; expected numbers of steps, or a clock (in "
+                "a file the keys begin and step)",
+                what,
+            )
+        with about(what):
+            return self.clock.times((given[0], given[1]), what)
+
+    def shown_time(self, time: int) -> str:
+        """Return a time as it is shown: the time of day, or without a clock the number of steps."""
+        return str(time) if self.clock is None else self.clock.at(time)
 
     def _opened_to(self, side: str, durations: Whole, no_go: Mask) -> Mask | None:
         """Return whether each move may begin at each time; nothing if all are always allowed."""
@@ -232,7 +257,7 @@ class Patrol:
         bodies = []
         for number, unit in enumerate(self.units, 1):
             key = f"units[{number}]"
-            shift = self._times(unit.shift, f"{key}.shift")
+            shift = self.times(unit.shift, f"{key}.shift")
             if shift[0] == shift[1]:
                 raise PatrolError(f"{key}.shift is {shown(unit.shift, 60)}, expected at least one step", f"{key}.shift")
             start = self.unit_start(number - 1)
@@ -318,7 +343,7 @@ class Patrol:
 
     def _attacker_body(self, number: int, one: Attacker) -> Body:
         key = f"attackers[{number}]"
-        window = self._times(one.window, f"{key}.window", self.steps - 1)
+        window = self.times(one.window, f"{key}.window", self.steps - 1)
         with about(f"{key}.may_stay_away"):
             check_choice(one.may_stay_away, f"{key}.may_stay_away", InvalidGameError, (True, False))
         given: Any = one.entries
@@ -331,7 +356,7 @@ class Patrol:
         with about(f"{key}.entries"):
             for name, times in windows.items():
                 node = self.map.node(name, f"{key}.entries")
-                first, last = self._times(times, f"{key}.entries", self.steps - 1)
+                first, last = self.times(times, f"{key}.entries", self.steps - 1)
                 entries |= dict.fromkeys((time, node) for time in range(first, last + 1))
             if not entries:
                 raise InvalidGameError(f"{key}.entries is {shown(given, 60)}, expected at least one node")
@@ -437,7 +462,7 @@ class Patrol:
                 place = self.map.place(one.at, f"{key}.at")
             with about(f"{key}.detection"):
                 chance = check_number(one.detection, f"{key}.detection", InvalidGameError, "[0, 1]")
-            first, last = self._times(one.times, f"{key}.times")
+            first, last = self.times(one.times, f"{key}.times")
             nodes[first : last + 1, place.nodes] += chance
             moves[first : last + 1, place.moves] += chance
         return nodes, moves

@@ -1,12 +1,15 @@
 """Patrols from TOML files, with errors that name the line and the key."""
 
+import re
 from dataclasses import MISSING, fields
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from ....seqform.errors import InvalidGameError
 from ....seqform.interchange.files import naming
 from ....seqform.interchange.toml_table import Table, read_toml
+from .clock import Clock
 from .declarations import KINDS, PatrolError
 from .map_files import read_map
 from .patrol import Patrol
@@ -14,10 +17,13 @@ from .road_map import RoadMap
 
 #: The keys of the file, and of its payoffs; the keys of other tables are the fields of their type.
 _KEYS = (
-    *("map", "steps", "speed", "length", "names", "failure", "units", "attackers", "payoffs", "limits", "sensors"),
-    *("closures", "areas"),
+    *("map", "steps", "begin", "end", "step", "speed", "length", "names", "failure", "units", "attackers", "payoffs"),
+    *("limits", "sensors", "closures", "areas"),
 )
 _PAYOFFS = ("meeting", "step")
+#: Speeds with a unit, for maps whose lengths are metres.
+_SPEED = re.compile(r"(\d+(?:\.\d+)?)\s*(km/h|m/s|mph)", re.IGNORECASE)
+_METRES_PER_SECOND = {"km/h": 1 / 3.6, "m/s": 1.0, "mph": 0.44704}
 #: The contents of tables, for messages; unlisted ones contain something at a place.
 _SUCH_AS, _AT = {"units": 'start = "gate"', "attackers": 'entries = ["gate"]'}, 'at = "gate"'
 
@@ -55,7 +61,8 @@ def read_patrol(path: str | PathLike[str]) -> Patrol:
     with naming(path):
         top = read_toml(path)
         top.check_keys(_KEYS)
-        return declared_patrol(top, _road_map(top, Path(path).parent), name=Path(path).stem, spec=fspath(path))
+        clock = _clock(top)
+        return declared_patrol(top, _road_map(top, Path(path).parent, clock), name=Path(path).stem, spec=fspath(path))
 
 
 def declared_patrol(top: Table, road_map: RoadMap, **known: Any) -> Patrol:
@@ -69,7 +76,8 @@ def declared_patrol(top: Table, road_map: RoadMap, **known: Any) -> Patrol:
     top.check_keys(_KEYS)
     payoffs = top.table("payoffs", "[payoffs] with meeting = -1.0")
     payoffs.check_keys(_PAYOFFS)
-    steps = top.needs("steps", "a whole number, such as 20")
+    clock = _clock(top)
+    steps = _steps(top, clock)
     top.needs("units", '[[units]] with start = "gate", or units = [] for none')
     declared: dict[str, Any] = {
         name: [kind(**_values(one, kind)) for one in top.tables(name, f"[[{name}]] with {_SUCH_AS.get(name, _AT)}")]
@@ -79,10 +87,39 @@ def declared_patrol(top: Table, road_map: RoadMap, **known: Any) -> Patrol:
     declared["areas"] = top.table("areas", '[areas] with north = ["gate", "mill"]').values
     failure = top.values.get("failure", 0.0)
     try:
-        return Patrol(road_map, steps, **declared, **payoffs.values, failure=failure, table=top, **known)
+        return Patrol(road_map, steps, **declared, **payoffs.values, failure=failure, clock=clock, table=top, **known)
     except PatrolError as error:
         key = f"payoffs.{error.key}" if error.key in _PAYOFFS else error.key
         raise top.error(str(error), key) from None
+
+
+def _clock(top: Table) -> Clock | None:
+    """Return the clock of a file, if it has one."""
+    given = [key for key in ("begin", "step") if key in top]
+    if len(given) < 2:
+        for key in ("end", *given):
+            if key in top:
+                raise top.error(
+                    f'{key} is given without the other keys of a clock, expected begin = "22:00" and step = "5 min"',
+                    key,
+                )
+        return None
+    try:
+        return Clock(top.values["begin"], top.values["step"])
+    except InvalidGameError as error:
+        raise top.error(str(error), str(error).split()[0]) from None
+
+
+def _steps(top: Table, clock: Clock | None) -> Any:
+    """Return the number of steps: as given, or until the end of the day."""
+    if clock is None or "end" not in top:
+        return top.needs(
+            "steps", 'a whole number, such as 20, or a clock with begin = "22:00", end = "06:00" and step = "5 min"'
+        )
+    if "steps" in top:
+        raise top.error("steps and end are given together, expected only one of the two", "steps")
+    with top.about("end"):
+        return clock.times((clock.begin, top.values["end"]), "end")[1] or round(86_400 / clock.seconds)
 
 
 def _values(table: Table, kind: type[Any]) -> dict[str, Any]:
@@ -100,14 +137,28 @@ def _limit(table: Table) -> Any:
     return table.needs("text", "a string, such as 'risk <= 0.05'")
 
 
-def _road_map(top: Table, folder: Path) -> RoadMap:
+def _road_map(top: Table, folder: Path, clock: Clock | None) -> RoadMap:
     name = top.needs("map", 'a file, such as "roads.graphml"')
     with top.about("map"):
         if not isinstance(name, str) or not name:
             raise top.error(f"map is {name!r}, expected the name of a file", "map")
         graph = read_map(folder / name)
         options: dict[str, Any] = {key: top.values[key] for key in ("speed", "length", "names") if key in top}
+        if isinstance(options.get("speed"), str):
+            options["speed"] = _speed(top, options["speed"], clock)
         for key in ("length", "names"):
             if not isinstance(options.get(key, "text"), str):
                 raise top.error(f"{key} is {options[key]!r}, expected the name of an attribute", key)
         return RoadMap.from_graph(graph, **options)
+
+
+def _speed(top: Table, text: str, clock: Clock | None) -> float:
+    """Return a speed such as ``30 km/h`` in metres per step."""
+    found = _SPEED.fullmatch(text.strip())
+    if found is None:
+        raise top.error(
+            f"speed is {text!r}, expected a length per step such as 250, or a speed such as '30 km/h'", "speed"
+        )
+    if clock is None:
+        raise top.error(f"speed is {text!r}, but without a clock a step has no length; add begin and step", "speed")
+    return float(found[1]) * _METRES_PER_SECOND[found[2].lower()] * clock.seconds

@@ -15,6 +15,7 @@ from ....seqform.interchange.encoding import json_ready
 from ....seqform.interchange.files import naming, read_archive, refusing_damaged, refusing_unwritable, write_archive
 from ....seqform.strategy import Profile, Strategy
 from ....seqform.strategy_files import FORMAT, VERSION
+from .clock import Clock
 from .declarations import KINDS
 from .game import PatrolGame, patrol_of
 from .patrol import Patrol
@@ -23,7 +24,7 @@ from .road_map import BOTH_WAYS, RoadMap
 #: The version of the declaration; strategies have the format of strategy files.
 _PLAN = 1
 _ARRAYS = ("sources", "targets", "times")
-_MAP = ("nodes", "attributes", "ids", "streets", "notes", "geographic")
+_MAP = ("nodes", "attributes", "ids", "streets", "notes", "geographic", "crs", "kept", "shapes")
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,11 +131,16 @@ def _patrol(metadata: Mapping[str, Any], arrays: Mapping[str, Any]) -> Patrol:
         ids=said["ids"],
         streets=tuple(said["streets"]),
         notes=tuple(said["notes"]),
-        geographic=bool(said.get("geographic", False)),  # plans of earlier versions lack it
+        geographic=bool(said.get("geographic", False)),  # plans of earlier versions lack it and what follows
+        crs=str(said.get("crs", "")),
+        kept=tuple(said.get("kept", ())),
+        shapes={int(move): points for move, points in said.get("shapes", {}).items()},
     )
     declared = {name: value for name, value in metadata["patrol"].items() if name != "table"}
     for name, kind in KINDS.items():
         declared[name] = [kind(**one) for one in declared[name]]
+    if declared.get("clock") is not None:
+        declared["clock"] = Clock(**declared["clock"])
     return Patrol(roads, **declared)
 
 

@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,22 +15,41 @@ from .meetings import assembled
 from .patrol import Patrol
 
 
-def _losses(patrol: Patrol, by_goal: bool) -> tuple[list[Loss], list[float]]:
-    """Return the best earnings of each type of attacker, against each goal or all, and their probabilities."""
-    losses, chances = list[Loss](), list[float]()
+def by_attacker_and_goal(patrol: Patrol, by_goal: bool = True) -> Iterator[tuple[int, int, Any]]:
+    """Yield each type of attacker with each of its goals, and the payoffs if only that goal has a value.
+
+    Parameters
+    ----------
+    patrol : Patrol
+    by_goal : bool
+        Whether goals are separate; otherwise each type is yielded once, with the goal −1 and all goals.
+
+    Yields
+    ------
+    tuple of int, int and operator
+        The type, the goal's node, and the matrix of payoffs, shape (attackers' sequences, units' sequences).
+    """
     watched = patrol.watched()
-    for number, (walker, share) in enumerate(zip(patrol.attacking.walkers, patrol.probabilities, strict=True)):
+    for number, walker in enumerate(patrol.attacking.walkers):
         values = patrol.goal_values(number)
         goals = np.flatnonzero(~np.isnan(values))
         weights = np.zeros(len(patrol.attackers))
         weights[number] = patrol.worth(number)[0]
-        for goal in goals.tolist() if by_goal else [None]:
+        for goal in goals.tolist() if by_goal else [-1]:
             rewards = [np.zeros(len(each.sequences)) for each in patrol.attacking.walkers]
-            counted = np.isin(np.arange(len(values)), goals if goal is None else goal)
+            counted = np.isin(np.arange(len(values)), goals if goal < 0 else goal)
             rewards[number] = patrol.paid(walker, np.where(counted, values, 0.0), *patrol.worth(number))
             payoff = assembled(patrol.attacking, patrol.patrolling, rewards, patrol.coming(weights.tolist()), watched)
-            losses.append(Loss(patrol.attacking.treeplex, payoff.matrix, np.zeros(payoff.shape[0])))
-            chances.append(share / len(goals) if by_goal else share)
+            yield number, goal, payoff.matrix
+
+
+def _losses(patrol: Patrol, by_goal: bool) -> tuple[list[Loss], list[float]]:
+    """Return the best earnings of each type of attacker, against each goal or all, and their probabilities."""
+    losses, chances = list[Loss](), list[float]()
+    for number, _, matrix in by_attacker_and_goal(patrol, by_goal):
+        losses.append(Loss(patrol.attacking.treeplex, matrix, np.zeros(matrix.shape[0])))
+        goals = int((~np.isnan(patrol.goal_values(number))).sum())
+        chances.append(patrol.probabilities[number] / (goals if by_goal else 1))
     return losses, chances
 
 

@@ -1,6 +1,7 @@
 """A map: nodes by name, the moves between them with travel times, and positions."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,11 +32,13 @@ from .map_attributes import (
 )
 from .map_coordinates import System, in_proportion, is_degrees
 from .map_files import read_map
-from .map_geojson import PART, SHARED
+from .map_geojson import PART, SHAPE, SHARED
 from .walker import Mask, Whole
 
 #: Attributes of nodes that give positions, in order of preference.
 _COORDINATES = (("x", "y"), ("lon", "lat"), ("longitude", "latitude"), ("lng", "lat"))
+#: A line in well-known text.
+_LINE = re.compile(r"LINESTRING\s*(?:Z\s*)?\((.*)\)", re.IGNORECASE | re.DOTALL)
 #: Attributes of nodes that give names.
 _NAMES = ("name", "label")
 #: Fractions of a step below this are rounded down, to allow for round-off.
@@ -85,6 +88,12 @@ class RoadMap(ReadOnly):
         Changes made while reading the map, as sentences.
     geographic : bool
         Whether positions are longitudes and latitudes in degrees.
+    crs : str
+        The system of the positions as the map names it, such as ``EPSG:25832``; ``""`` if it names none.
+    kept : tuple of mapping
+        The attributes of each move's edge that are strings or numbers; empty if no edge has any.
+    shapes : mapping of int to sequence of pairs of float
+        The points of the lines of moves, from source to target, where the map has them.
 
     Examples
     --------
@@ -111,6 +120,9 @@ class RoadMap(ReadOnly):
     streets: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     geographic: bool = False
+    crs: str = ""
+    kept: tuple[Mapping[str, Any], ...] = ()
+    shapes: Mapping[int, Sequence[Sequence[float]]] = field(default_factory=dict)
 
     @classmethod
     def from_graph(
@@ -160,7 +172,7 @@ class RoadMap(ReadOnly):
         called = _names(graph, names)
         number = {node: place for place, node in enumerate(graph)}
         times: dict[tuple[int, int], float] = {}
-        streets: dict[tuple[int, int], str] = {}
+        streets: dict[tuple[int, int], Mapping[str, Any]] = {}
         attribute, rate = _travel(graph, speed, length)
         loops = parallel = 0
         for source, target, data in graph.edges(data=True):
@@ -174,7 +186,7 @@ class RoadMap(ReadOnly):
             for pair in [(first, second)] if graph.is_directed() else [(first, second), (second, first)]:
                 parallel += pair in times
                 if time < times.get(pair, math.inf):
-                    times[pair], streets[pair] = time, _text(data.get("name"))
+                    times[pair], streets[pair] = time, data
         if loops:
             notes.append(f"edges from a node to itself are left out, {loops} of them")
         if not attribute and any(length in data for *_, data in graph.edges(data=True)):
@@ -200,6 +212,9 @@ class RoadMap(ReadOnly):
             notes.append("positions are drawn as they are: as longitudes and latitudes they are out of range")
         if places is None:
             notes.append(f"{missing}: the map is laid out by networkx (spring layout, seed 0)")
+        edges = [streets[pair] for pair in pairs]
+        names_of_streets = tuple(_text(edge.get("name")) for edge in edges)
+        kept = tuple(_kept(edge) for edge in edges)
         return cls(
             nodes=called,
             sources=moves[:, 0].copy(),
@@ -208,9 +223,12 @@ class RoadMap(ReadOnly):
             places=places,
             attributes=_attributes(graph),
             ids={str(node): place for node, place in number.items()},
-            streets=tuple(streets[pair] for pair in pairs) if any(streets.values()) else (),
+            streets=names_of_streets if any(names_of_streets) else (),
             notes=tuple(notes),
             geographic=geographic,
+            crs=_text(graph.graph.get("crs")),
+            kept=kept if any(kept) else (),
+            shapes={} if places is None else _shapes(edges, moves, places),
         )
 
     @property
@@ -239,6 +257,21 @@ class RoadMap(ReadOnly):
         named = self.streets[move] if self.streets else ""
         return named or BOTH_WAYS.join(self.nodes[end[move]] for end in (self.sources, self.targets))
 
+    @cached_property
+    def move_between(self) -> Mapping[tuple[int, int], int]:
+        """The index of each move by its source and target."""
+        pairs = zip(self.sources.tolist(), self.targets.tolist(), strict=True)
+        return {pair: move for move, pair in enumerate(pairs)}
+
+    @cached_property
+    def named_streets(self) -> Mapping[str, list[int]]:
+        """The moves along each street that has a name; a street may have several edges."""
+        found: dict[str, list[int]] = {}
+        for move, name in enumerate(self.streets):
+            if name:
+                found.setdefault(name, []).append(move)
+        return found
+
     def durations(self, speed: float = 1.0) -> Whole:
         """Return the number of steps of each move at a multiple of the usual speed, rounded up, shape (m,)."""
         return _whole(self.times / speed)
@@ -257,7 +290,7 @@ class RoadMap(ReadOnly):
         """
         number = self._numbers.get(name_of(name))
         if number is None:
-            hint = one_line(nearest(name_of(name), self._numbers), 80)
+            hint = one_line(nearest(name_of(name), [*self._numbers, *self.named_streets]), 80)
             raise InvalidGameError(f"{what} is {shown(name, 60)}, which is not a node of the map{hint}")
         return number
 
@@ -271,19 +304,20 @@ class RoadMap(ReadOnly):
         return mask
 
     def place(self, at: Any, what: str = "the place") -> "Place":
-        """Return the nodes and the moves of a place: a node, or an edge.
+        """Return the nodes and the moves of a place: a node, a street, or an edge.
 
         Parameters
         ----------
         at : str, or tuple of two str
-            A node, or an edge as a pair of nodes, ``"A -- B"`` for both directions or ``"A -> B"`` for one.
+            A node, the name of a street, or an edge as a pair of nodes, ``"A -- B"`` for both directions or
+            ``"A -> B"`` for one.
         what : str
             The description in messages.
 
         Raises
         ------
         InvalidGameError
-            If there is no such node, or no such edge.
+            If there is no such node, street or edge.
         """
         nodes, moves = np.zeros(self.num_nodes, dtype=bool), np.zeros(len(self.sources), dtype=bool)
         pair: Sequence[Any] | None = None
@@ -295,7 +329,10 @@ class RoadMap(ReadOnly):
                 if mark in at:
                     pair, both = [part.strip() for part in at.split(mark, 1)], mark == BOTH_WAYS
         if pair is None:
-            nodes[self.node(at, what)] = True
+            if at not in self and at in self.named_streets:
+                moves[self.named_streets[at]] = True
+            else:
+                nodes[self.node(at, what)] = True
             return Place(nodes, moves)
         if len(pair) != 2:
             raise InvalidGameError(f"{what} is {shown(at, 60)}, expected a node, or an edge as a pair of nodes")
@@ -397,6 +434,37 @@ def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return str(value).strip() if isinstance(value, str | int) else ""
+
+
+def _kept(edge: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of an edge that are strings or numbers."""
+    return {
+        key: value
+        for key, value in edge.items()
+        if isinstance(key, str) and isinstance(value, str | int | float) and key not in (PART, "geometry")
+    }
+
+
+def _shapes(edges: Sequence[Mapping[str, Any]], moves: Whole, places: Floats) -> dict[int, list[list[float]]]:
+    """Return the lines of edges that have more than two points, each from its source to its target."""
+    found = {}
+    for move, edge in enumerate(edges):
+        points = edge.get(SHAPE) or _line_of(edge.get("geometry"))
+        if points and len(points) > 2:
+            source = places[moves[move, 0]]
+            turned = math.dist(points[-1], source) < math.dist(points[0], source)
+            found[move] = [list(map(float, point)) for point in (points[::-1] if turned else points)]
+    return found
+
+
+def _line_of(text: object) -> list[tuple[float, float]]:
+    """Return the points of a line in well-known text, as OSMnx writes it; empty if it is something else."""
+    line = _LINE.fullmatch(text.strip()) if isinstance(text, str) else None
+    pairs = [point.split() for point in line[1].split(",")] if line else []
+    try:
+        return [(float(x), float(y)) for x, y, *_ in pairs]
+    except ValueError:
+        return []
 
 
 def _attributes(graph: "nx.Graph[Any]") -> dict[str, tuple[str, ...]]:

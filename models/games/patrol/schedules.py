@@ -28,6 +28,8 @@ CONFIDENCE = 0.997
 #: The largest number of days.
 MOST_DAYS = 1_000_000
 _COLUMNS = ("day", "unit", "leaves", "arrives", "from", "to", "street")
+#: The additional columns of a patrol with a clock: times of day.
+_CLOCK = ("leaves_at", "arrives_at")
 
 
 @dataclass(frozen=True)
@@ -108,12 +110,20 @@ class Schedule(Displayed):
         ------
         dict
             With ``day``, ``unit``, ``leaves`` and ``arrives`` (times in steps), ``from``, ``to`` and ``street``; if the
-            unit stays, the street is ``waits``, or ``held up`` if its moves failed.
+            unit stays, the street is ``waits``, or ``held up`` if its moves failed. If the patrol has a clock, also
+            ``leaves_at`` and ``arrives_at``, times of day.
         """
+        patrol = patrol_of(self.game)
         for place, day in enumerate(self.days):
             for unit, walks in zip(self._units, self.walks, strict=True):
                 for leaves, arrives, source, target, street in self._stretches(walks, place):
-                    yield dict(zip(_COLUMNS, (day, unit, leaves, arrives, source, target, street), strict=True))
+                    clock = [] if patrol.clock is None else [patrol.clock.at(leaves), patrol.clock.at(arrives)]
+                    values = (day, unit, leaves, arrives, source, target, street, *clock)
+                    yield dict(zip(self._columns, values, strict=True))
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return _COLUMNS if patrol_of(self.game).clock is None else _COLUMNS + _CLOCK
 
     def _stretches(self, walks: Walks, place: int) -> Iterator[tuple[int, int, str, str, str]]:
         patrol, walker = patrol_of(self.game), walks.walker
@@ -163,28 +173,24 @@ class Schedule(Displayed):
 
     def to_csv(self) -> str:
         """Return the rows as comma-separated text."""
-        return csv_text(_COLUMNS, self.rows())
+        return csv_text(self._columns, self.rows())
 
-    def to_ics(self, first: dt.datetime | None = None, minutes: float = 1.0) -> str:
+    def to_ics(self, first: dt.datetime | None = None, minutes: float | None = None) -> str:
         """Return the days as a calendar (iCalendar, RFC 5545): an event per unit and day that describes its route.
 
         Parameters
         ----------
         first : datetime.datetime, optional
-            When day 1 begins, in local time; by default at 8:00 on 1 January 2000.
-        minutes : float
-            Minutes per step.
+            When day 1 begins, in local time; by default on 1 January 2000, when the patrol's clock begins, or at 8:00.
+        minutes : float, optional
+            Minutes per step; by default those of the patrol's clock, or one.
 
         Raises
         ------
         InvalidStrategyError
             If `minutes` is not positive, or days are outside of the years 1000 to 9999.
         """
-        minutes = check_number(minutes, "minutes", InvalidStrategyError, "(0, 1e5]")
-        begins = first or dt.datetime(2000, 1, 1, 8)
-        length = dt.timedelta(days=max(self.days), minutes=minutes * patrol_of(self.game).steps)
-        if not dt.datetime(1000, 1, 1) <= begins <= dt.datetime.max - length:
-            raise InvalidStrategyError(f"first is {begins}, expected a day that keeps all days in years 1000 to 9999")
+        begins, minutes = self.clock(first, minutes)
         lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//treeplex//patrol schedule//EN"]
         for place, day in enumerate(self.days):
             midnight = begins + dt.timedelta(days=day - 1)
@@ -210,8 +216,23 @@ class Schedule(Displayed):
                 ]
         return "".join(f"{_folded(line)}\r\n" for line in [*lines, "END:VCALENDAR"])
 
+    def clock(self, first: dt.datetime | None, minutes: float | None) -> tuple[dt.datetime, float]:
+        """Return when day 1 begins, and the minutes per step; see :meth:`to_ics`."""
+        patrol = patrol_of(self.game)
+        if minutes is None:
+            minutes = 1.0 if patrol.clock is None else patrol.clock.seconds / 60.0
+        minutes = check_number(minutes, "minutes", InvalidStrategyError, "(0, 1e5]")
+        day = dt.date(2000, 1, 1)
+        begins = first or (dt.datetime.combine(day, dt.time(8)) if patrol.clock is None else patrol.clock.moment(day))
+        length = dt.timedelta(days=max(self.days), minutes=minutes * patrol.steps)
+        if not dt.datetime(1000, 1, 1) <= begins <= dt.datetime.max - length:
+            raise InvalidStrategyError(f"first is {begins}, expected a day that keeps all days in years 1000 to 9999")
+        return begins, minutes
+
     def save(self, path: str | PathLike[str], **how: Any) -> None:
         """Write the days to a file: ``.csv``, or ``.ics`` with the arguments of :meth:`to_ics`.
+
+        :func:`~treeplex.models.games.patrol.write_schedule` writes GPX and GeoJSON.
 
         Raises
         ------
@@ -223,7 +244,7 @@ class Schedule(Displayed):
 
     def _html_blocks(self) -> Iterator[Content]:
         rows = [[str(value) for value in row.values()] for row in self.rows()]
-        yield first_rows(_COLUMNS, rows, len(rows), "save writes all", words=(1, 4, 5, 6))
+        yield first_rows(self._columns, rows, len(rows), "save writes all", words=(1, 4, 5, 6))
 
 
 def schedule(game: Game, plan: Strategy | Profile, *, days: int = 30, seed: int, day: int | None = None) -> Schedule:

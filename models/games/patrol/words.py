@@ -12,6 +12,7 @@ from ....seqform.errors import InvalidStrategyError
 from ....seqform.game import Game
 from ....seqform.strategy import Strategy, check_same_game
 from .game import patrol_of
+from .patrol import Patrol
 from .walker import Walker
 
 #: The smallest probability of a listed route, and the largest number of routes per body.
@@ -29,15 +30,18 @@ class Route:
     probability : float
         The probability of the route, over all days on which this type of attacker might come.
     stops : tuple of (int, str)
-        Time and node of each arrival, including the start; waiting is left out.
+        Time in steps and node of each arrival, including the start; waiting is left out.
+    times : tuple of str
+        The time of each stop as it is shown: the time of day if the patrol has a clock, otherwise the step.
     """
 
     who: str
     probability: float
     stops: tuple[tuple[int, str], ...]
+    times: tuple[str, ...]
 
     def __str__(self) -> str:
-        return " → ".join(f"{node} ({time})" for time, node in self.stops)
+        return " → ".join(f"{node} ({time})" for (_, node), time in zip(self.stops, self.times, strict=True))
 
 
 def question_of(game: Game) -> str:
@@ -105,9 +109,17 @@ def likely_routes(game: Game, strategy: Strategy, most: int = _MOST) -> list[Rou
     bodies: Sequence[Any] = (patrol.attackers, patrol.units)[strategy.player]
     walkers = (patrol.attacking, patrol.patrolling)[strategy.player].walkers
     return [
-        Route(body.name, much, stops)
+        route
         for body, walker in zip(bodies, walkers, strict=True)
-        for much, stops in sorted(_routes(walker, strategy.plan, patrol.map.nodes, most), reverse=True)
+        for route in routes_of(body.name, walker, strategy.plan, patrol, most)
+    ]
+
+
+def routes_of(who: str, walker: Walker, plan: Floats, patrol: Patrol, most: int) -> list[Route]:
+    """Return the most likely routes of one body, in order of probability; see :func:`likely_routes`."""
+    return [
+        Route(who, much, stops, tuple(patrol.shown_time(time) for time, _ in stops))
+        for much, stops in sorted(_routes(walker, plan, patrol.map.nodes, most), reverse=True)
     ]
 
 

@@ -1,0 +1,321 @@
+"""Plans of patrols for geographic information systems: GeoJSON, GeoPackage, GPX and CSV."""
+
+import datetime as dt
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from os import PathLike, fspath
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+import numpy as np
+
+from ....seqform.errors import GameFileError, InvalidGameError, needing
+from ....seqform.game import Game
+from ....seqform.interchange.files import check_suffix, csv_text, refusing_unwritable, write_bytes
+from ....seqform.strategy import Profile
+from ...constraints import Constraint
+from .game import patrol_of
+from .map_coordinates import system_of
+from .map_view import MapView, map_view
+from .road_map import RoadMap
+from .schedules import Schedule
+from .words import likely_routes
+
+#: The file formats of a plan, and of a schedule.
+OF_PLANS, OF_SCHEDULES = (".geojson", ".gpkg", ".csv"), (".csv", ".ics", ".gpx", ".geojson")
+_GPX = "http://www.topografix.com/GPX/1/1"
+#: Smaller amounts are left out of tables.
+_LEAST = 1e-9
+_COLUMNS = ("what", "place", "kind", "step", "amount")
+
+
+def plan_features(game: Game, profile: Profile, limits: Iterable[Constraint] = ()) -> dict[str, Any]:
+    """Return a plan as GeoJSON: streets, places and likely routes as features.
+
+    Parameters
+    ----------
+    game : Game
+        A :class:`~treeplex.models.games.patrol.PatrolGame` whose map has positions.
+    profile : Profile
+    limits : iterable of Constraint, optional
+        Constraints on the units' plans, such as those with a price: their use at each place.
+
+    Returns
+    -------
+    dict
+        A FeatureCollection. Each feature has the property ``feature``: ``street``, ``place`` or ``route``. Streets keep
+        the attributes of the map. Streets and places have a property for each unit, for ``attackers``, for
+        ``meetings`` and for each limit: the sum over the steps of the expected numbers there. Coordinates are those of
+        the map; a member ``crs`` names their system unless they are longitudes and latitudes.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game is not a patrol.
+    InvalidGameError
+        If the map has no positions.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from treeplex import Nash, solve
+    >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
+    >>> from treeplex.models.games.patrol.gis import plan_features
+    >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
+    >>> nx.set_node_attributes(road, {name: {"lon": 10 + n / 100, "lat": 60} for n, name in enumerate(road)})
+    >>> game = PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 3})])
+    >>> plan = plan_features(game, solve(Nash(game)).profile)
+    >>> bank = next(one for one in plan["features"] if one["properties"].get("name") == "bank")
+    >>> bank["geometry"], bank["properties"]["attackers"]
+    ({'type': 'Point', 'coordinates': [10.02, 60.0]}, 1.0)
+    """
+    patrol, view = patrol_of(game), map_view(game, profile, limits)
+    roads = patrol.map
+    places = _places(roads)
+    features = [*_street_features(roads, view, places), *_place_features(roads, view, places)]
+    for strategy in profile:
+        for route in likely_routes(game, strategy):
+            nodes = [roads.node(name) for _, name in route.stops]
+            line = _joined(roads, places, [roads.move_between[pair] for pair in pairwise(nodes)], nodes[0])
+            times = {"begins": route.times[0], "ends": route.times[-1], "times": list(route.times)}
+            stops = {"stops": [name for _, name in route.stops]}
+            told = {"feature": "route", "who": route.who, "probability": route.probability, **times, **stops}
+            features.append(_feature(line, told))
+    return _collection(roads, features)
+
+
+def _street_features(roads: RoadMap, view: MapView, places: Sequence[Sequence[float]]) -> Iterator[dict[str, Any]]:
+    totals = [layer.streets.sum(axis=0) for layer in view.layers]
+    for number, street in enumerate(view.streets):
+        move = roads.move_between[street.source, street.target]
+        ends = {"source": roads.nodes[street.source], "target": roads.nodes[street.target]}
+        own = {"feature": "street", "name": street.name} | ends | {"oneway": street.one_way, "closed": street.closed}
+        kept = dict(roads.kept[move]) if roads.kept else {}
+        found = {layer.name: _number(total[number]) for layer, total in zip(view.layers, totals, strict=True)}
+        yield _feature(_line(roads, places, move), kept | own | found)
+
+
+def _place_features(roads: RoadMap, view: MapView, places: Sequence[Sequence[float]]) -> Iterator[dict[str, Any]]:
+    totals = [layer.nodes.sum(axis=0) for layer in view.layers]
+    for node, name in enumerate(roads.nodes):
+        kept = {key: values[node] for key, values in roads.attributes.items() if values[node]}
+        marks = {kind: node in nodes for kind, nodes in view.marks.items()}
+        found = {layer.name: _number(total[node]) for layer, total in zip(view.layers, totals, strict=True)}
+        yield _feature([places[node]], kept | {"feature": "place", "name": name} | marks | found)
+
+
+def plan_rows(game: Game, profile: Profile, limits: Iterable[Constraint] = ()) -> Iterator[dict[str, Any]]:
+    """Yield the expected number of units, attackers and meetings at each place in each step.
+
+    Parameters
+    ----------
+    game, profile, limits
+        As for :func:`plan_features`; the map needs no positions.
+
+    Yields
+    ------
+    dict
+        With ``what`` (a unit, ``attackers``, ``meetings`` or a limit), ``place``, ``kind`` (``place`` or ``street``),
+        ``step``, ``time`` if the patrol has a clock, and ``amount``, which is not 0.
+    """
+    patrol, view = patrol_of(game), map_view(game, profile, limits)
+    streets = [street.name for street in view.streets]
+    for layer in view.layers:
+        for kind, names, amounts in (("place", view.names, layer.nodes), ("street", streets, layer.streets)):
+            for step, place in zip(*np.nonzero(np.abs(amounts) > _LEAST), strict=True):
+                time = {} if patrol.clock is None else {"time": patrol.clock.at(int(step))}
+                row = {"what": layer.name, "place": names[place], "kind": kind, "step": int(step)}
+                yield row | time | {"amount": _number(amounts[step, place])}
+
+
+def write_plan(game: Game, profile: Profile, path: str | PathLike[str], limits: Iterable[Constraint] = ()) -> None:
+    """Write a plan to a file: GeoJSON, a GeoPackage (``.gpkg``) or a table by place and step (``.csv``).
+
+    Parameters
+    ----------
+    game, profile, limits
+        As for :func:`plan_features`.
+    path : path-like
+        A GeoPackage has the layers ``streets``, ``places`` and ``routes``, and needs geopandas.
+
+    Raises
+    ------
+    GameFileError
+        If the file has another suffix or cannot be written.
+    InvalidGameError
+        If the map has no positions.
+    MissingExtraError
+        If geopandas is needed and not installed.
+    """
+    suffix = check_suffix(path, "a plan", OF_PLANS)
+    if suffix == ".csv":
+        clock = ("time",) if patrol_of(game).clock is not None else ()
+        columns = (*_COLUMNS[:-1], *clock, _COLUMNS[-1])
+        write_bytes(path, csv_text(columns, plan_rows(game, profile, limits)).encode())
+        return
+    found = plan_features(game, profile, limits)
+    if suffix == ".geojson":
+        write_bytes(path, json.dumps(found, ensure_ascii=False).encode())
+        return
+    with needing("a GeoPackage needs geopandas", "gis"):
+        import geopandas
+    system = patrol_of(game).map.crs or "EPSG:4326"
+    with refusing_unwritable(path):
+        for kind in ("street", "place", "route"):
+            own = [one for one in found["features"] if one["properties"]["feature"] == kind]
+            for one in own:
+                one["properties"] = {key: _cell(value) for key, value in one["properties"].items()}
+            if own:
+                frame = geopandas.GeoDataFrame.from_features(own, crs=system)
+                frame.to_file(fspath(path), layer=f"{kind}s", driver="GPKG")
+
+
+def write_schedule(
+    drawn: Schedule, path: str | PathLike[str], first: dt.datetime | None = None, minutes: float | None = None
+) -> None:
+    """Write the routes of a schedule to a file: GPX tracks or GeoJSON lines with times, a table or a calendar.
+
+    Parameters
+    ----------
+    drawn : Schedule
+    path : path-like
+        ``.gpx`` or ``.geojson``, or ``.csv`` or ``.ics`` as :meth:`Schedule.save
+        <treeplex.models.games.patrol.Schedule.save>` writes them. GPX needs longitudes and latitudes: positions in a
+        named projection are converted.
+    first, minutes
+        As for :meth:`Schedule.to_ics <treeplex.models.games.patrol.Schedule.to_ics>`. GPX has times in UTC, so a local
+        time zone of the computer is assumed.
+
+    Raises
+    ------
+    GameFileError
+        If the file has another suffix or cannot be written.
+    InvalidGameError
+        If the map has no positions, or for GPX neither longitudes and latitudes nor a known system.
+    MissingExtraError
+        If pyproj is needed and not installed.
+    """
+    suffix = check_suffix(path, "a schedule", OF_SCHEDULES)
+    if suffix in (".csv", ".ics"):
+        drawn.save(path, **({} if suffix == ".csv" else {"first": first, "minutes": minutes}))
+        return
+    roads = patrol_of(drawn.game).map
+    routes = list(_timed_routes(drawn, _places(roads), first, minutes))
+    if suffix == ".geojson":
+        features = []
+        for unit, day, points in routes:
+            times = [moment.isoformat(timespec="seconds") for moment, _ in points]
+            told = {"feature": "route", "unit": unit, "day": day, "begins": times[0], "ends": times[-1], "times": times}
+            features.append(_feature([place for _, place in points], told))
+        write_bytes(path, json.dumps(_collection(roads, features), ensure_ascii=False).encode())
+        return
+    turned = _to_degrees(roads)
+    top = Element("gpx", version="1.1", creator="treeplex", xmlns=_GPX)
+    for unit, day, points in routes:
+        track = SubElement(top, "trk")
+        SubElement(track, "name").text = f"{unit}, day {day}"
+        segment = SubElement(track, "trkseg")
+        for moment, place in points:
+            east, north = turned(place)
+            point = SubElement(segment, "trkpt", lat=f"{north:.7f}", lon=f"{east:.7f}")
+            SubElement(point, "time").text = f"{moment.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
+    indent(top)
+    write_bytes(path, b'<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(top, encoding="utf-8") + b"\n")
+
+
+def _timed_routes(
+    drawn: Schedule, places: Sequence[Sequence[float]], first: dt.datetime | None, minutes: float | None
+) -> Iterator[tuple[str, int, list[tuple[dt.datetime, Sequence[float]]]]]:
+    """Yield the unit, the day, and the points of each route with their times."""
+    roads = patrol_of(drawn.game).map
+    begins, minutes = drawn.clock(first, minutes)
+    routes: dict[tuple[str, int], list[tuple[dt.datetime, Sequence[float]]]] = {}
+    for row in drawn.rows():
+        midnight = begins + dt.timedelta(days=row["day"] - 1)
+        leaves, arrives = (midnight + dt.timedelta(minutes=minutes * row[key]) for key in ("leaves", "arrives"))
+        source, target = (roads.node(row[key]) for key in ("from", "to"))
+        points = routes.setdefault((row["unit"], row["day"]), [])
+        if not points:
+            points.append((leaves, places[source]))
+        line = (
+            [places[source], places[target]]
+            if source == target
+            else _line(roads, places, roads.move_between[source, target])
+        )
+        passed = _passed(line)
+        points += [
+            (leaves + (arrives - leaves) * part, point) for part, point in zip(passed[1:], line[1:], strict=True)
+        ]
+    for (unit, day), points in routes.items():
+        yield unit, day, points
+
+
+def _passed(line: Sequence[Sequence[float]]) -> list[float]:
+    """Return the share of a line's length up to each of its points."""
+    steps = [float(np.hypot(*np.subtract(one, other))) for one, other in pairwise(line)]
+    total = sum(steps)
+    if not total:
+        return [place / (len(line) - 1) for place in range(len(line))]
+    return [0.0, *(np.cumsum(steps) / total).tolist()]
+
+
+def _places(roads: RoadMap) -> list[list[float]]:
+    """Return the positions of the nodes, or raise an error if the map has none."""
+    if roads.places is None:
+        raise InvalidGameError("the map has no positions, expected x and y or lon and lat of every node")
+    places: list[list[float]] = roads.places.tolist()
+    return places
+
+
+def _line(roads: RoadMap, places: Sequence[Sequence[float]], move: int) -> Sequence[Sequence[float]]:
+    """Return the points of a move's line."""
+    return roads.shapes.get(move) or [places[int(roads.sources[move])], places[int(roads.targets[move])]]
+
+
+def _joined(
+    roads: RoadMap, places: Sequence[Sequence[float]], moves: Sequence[int], start: int
+) -> list[Sequence[float]]:
+    """Return the points of the lines of several moves."""
+    points: list[Sequence[float]] = [places[start]]
+    for move in moves:
+        points += _line(roads, places, move)[1:]
+    return points if len(points) > 1 else points * 2
+
+
+def _feature(points: Sequence[Sequence[float]], properties: Mapping[str, Any]) -> dict[str, Any]:
+    kind, coordinates = ("LineString", list(points)) if len(points) > 1 else ("Point", points[0])
+    return {
+        "type": "Feature",
+        "geometry": {"type": kind, "coordinates": coordinates},
+        "properties": dict(properties),
+    }
+
+
+def _collection(roads: RoadMap, features: list[dict[str, Any]]) -> dict[str, Any]:
+    named = {} if roads.geographic or not roads.crs else {"crs": {"type": "name", "properties": {"name": roads.crs}}}
+    return {"type": "FeatureCollection", **named, "features": features}
+
+
+def _to_degrees(roads: RoadMap) -> Any:
+    """Return the function that converts a position of the map to longitude and latitude."""
+    if roads.geographic:
+        return lambda place: place
+    if not roads.crs:
+        raise InvalidGameError(
+            "GPX needs longitudes and latitudes, but the map does not name the system of its positions; expected lon "
+            "and lat, or an attribute crs of the map"
+        )
+    try:
+        return system_of({"type": "name", "properties": {"name": roads.crs}}).degrees
+    except GameFileError as error:
+        raise InvalidGameError(str(error)) from None
+
+
+def _number(value: float) -> float:
+    return round(float(value), 9)
+
+
+def _cell(value: Any) -> Any:
+    """Return a value for a column of a table."""
+    return " → ".join(map(str, value)) if isinstance(value, list) else value
