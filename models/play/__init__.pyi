@@ -1,3 +1,5 @@
+from .aivat import Aivat as Aivat
+from .aivat import LuckFree as LuckFree
 from .batches import BadLines as BadLines
 from .duplicate import DuplicateDeals as DuplicateDeals
 from .lines import LogLines as LogLines
@@ -5,6 +7,7 @@ from .log import PlayLog as PlayLog
 from .log import PlayLogWriter as PlayLogWriter
 from .log import read_play_log as read_play_log
 from .log import write_play_log as write_play_log
+from .public_games import PublicGames as PublicGames
 from .simulation import MeanResult as MeanResult
 from .simulation import Results as Results
 from .simulation import leaf_probabilities as leaf_probabilities
