@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.limits import WORTH_WAITING, now, patient
-from ..seqform.sheet import Row, count, estimate, payoff, seconds, setting
+from ..seqform.sheet import Row, count, error, estimate, payoff, seconds, setting
 from ..seqform.standard_error import is_terminal
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_interrupted
 from .files import STANDARD_OUTPUT, Record, check_files
@@ -17,16 +17,17 @@ from .progress import building, filling, waiting
 from .tables import print_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from ..models.play import MeanResult, PlayLogWriter, Results
+    from ..models.play import MeanResult, PlayLogWriter, PublicGames, Results
     from ..seqform.arrays import Floats, Integers
     from ..seqform.game import Game
     from ..seqform.sequence_form import SequenceForm
+    from ..seqform.strategy import Profile
 
 #: Confidence level of the intervals of mean results.
 _CONFIDENCE = 0.95
-_KEYS = ("game", "parameters", "mean", "interval", "expected", "seconds", "games_per_second")
+_KEYS = ("game", "parameters", "mean", "interval", "expected", "luck_free", "seconds", "games_per_second")
 
 
 def play(
@@ -52,6 +53,9 @@ def play(
 
     The log records what one seat sees: its own private information, public information, and what the rules reveal about
     the other player at the end. After Ctrl-C it ends with a complete line.
+
+    The result without luck (AIVAT) removes the luck of the cards and of a seat's own strategy. It is unbiased for any
+    strategy of the other seat.
 
     Preflop games and games too large to enumerate have no log. The latter are played move by move, by players that do
     not need the whole game: uniform, random, perturbed, a file of strategies by label (.jsonl), and cdbr and cdrnr with
@@ -124,6 +128,7 @@ def play(
             "mean": [None if each is None else each.mean for each in means],
             "interval": [None if each is None else [each.lower, each.upper] for each in means],
             "expected": expected_payoffs(loaded, profile).tolist(),
+            "luck_free": _without_luck(loaded, profile, results),
             "seconds": took,
             "games_per_second": results.num_games / took if took > 0.0 else None,
         },
@@ -171,7 +176,7 @@ def _walk(record: Record, game: "Game", games: int, seed: int) -> int:
 
 def _play_in_public(record: Record, game: "Game", games: int, seed: int) -> int:
     """Play a game in public form: all games at once, public state by public state."""
-    from ..models.play.public_games import simulate_public
+    from ..models.play.public_games import draw_public
     from ..seqform.evaluate import expected_payoffs
     from ..seqform.strategy import Profile
     from ..solvers.opponents.strategies import opponent_strategy
@@ -180,10 +185,21 @@ def _play_in_public(record: Record, game: "Game", games: int, seed: int) -> int:
         profile = Profile([opponent_strategy(name, game, player) for player, name in enumerate(record["seats"])])
     form, begun = game.public_form, now()
     assert form is not None
-    paid = simulate_public(form, profile, games, seed)
+    drawn = draw_public(form, profile, games, seed)
+    paid = drawn.payoffs(form)
     took, record["interrupted"] = now() - begun, False
     bounds = -game.payoff_scale, game.payoff_scale
-    return _deliver(record, paid, bounds, expected_payoffs(game, profile).tolist(), took)
+    fair = _without_luck(game, profile, drawn)
+    return _deliver(record, paid, bounds, expected_payoffs(game, profile).tolist(), took, fair)
+
+
+def _without_luck(game: "Game", profile: "Profile", games: "Results | PublicGames") -> list[dict[str, Any]] | None:
+    """Return each seat's result without luck, from its own strategy alone; ``None`` if a player forgets its past."""
+    from ..models.play import Aivat
+
+    if not all(treeplex.single_parent for treeplex in game.sequence_form.treeplexes):
+        return None
+    return [Aivat(game, own, profile).estimate(games, confidence=_CONFIDENCE).to_dict() for own in profile]
 
 
 def _deliver(
@@ -192,6 +208,7 @@ def _deliver(
     bounds: tuple[float, float] | None,
     expected: list[float] | None,
     took: float,
+    luck_free: list[dict[str, Any]] | None = None,
 ) -> int:
     """Print and write the payoffs of games without a log."""
     import numpy as np
@@ -216,6 +233,7 @@ def _deliver(
             "mean": [None if each is None else each.mean for each in means],
             "interval": [None if each is None else [each.lower, each.upper] for each in means],
             "expected": expected,
+            "luck_free": luck_free,
             "seconds": took,
             "games_per_second": len(rows) / took if took > 0.0 else None,
         },
@@ -238,6 +256,14 @@ def _play(
                 progress(done, done / games)
 
 
+def without_luck(found: "Mapping[str, Any]") -> str:
+    """Format a result without luck, with its standard error and that of the money won."""
+    ratio = found["reduction"]
+    smaller = "" if ratio is None else f", {ratio:.3g} times smaller than that of the money won"
+    mean, deviation = payoff(found["mean"]), error(found["standard_error"])
+    return f"{mean}, standard error {deviation}{smaller}"
+
+
 def _print(record: dict[str, Any]) -> None:
     rows = [
         Row("game", record["game"]),
@@ -257,6 +283,9 @@ def _print(record: dict[str, Any]) -> None:
         else:
             measured = {"mean": mean, "lower": ends[0], "upper": ends[1]}
             rows.append(Row("mean", measured, estimate, f", {expected}", label))
+    for player, found in enumerate(record["luck_free"] or ()):
+        if found["standard_error"] is not None:
+            rows.append(Row("luck_free", without_luck(found), label=f"seat {player} without luck"))
     if record["games"]:
         sure = f"at least {setting(record['confidence'])} for each interval, for any number of games"
         rows.append(Row("confidence", sure))

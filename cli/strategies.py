@@ -10,10 +10,24 @@ import typer
 
 from ..seqform.errors import nearest
 from ..seqform.limits import now, timed
-from ..seqform.sheet import Column, Row, Sheet, Table, between, count, counted, payoff, setting, several, share
+from ..seqform.sheet import (
+    Column,
+    Row,
+    Sheet,
+    Table,
+    between,
+    count,
+    counted,
+    error,
+    estimate,
+    payoff,
+    setting,
+    several,
+    share,
+)
 from .errors import CommandLineError, ExitStatus, print_note
 from .files import STANDARD_OUTPUT, Record, check_files
-from .options import AtOption, ChartOption, GameArgument, HtmlOption, JsonOption, reader, tolerance, whole
+from .options import AtOption, ChartOption, GameArgument, HtmlOption, JsonOption, reader, seat, tolerance, whole
 from .outputs import Output, Outputs, page, pages
 from .progress import waiting
 from .tables import print_rows, print_sheet, print_table
@@ -239,6 +253,28 @@ def _strategy_table(player: int, rows: list[dict[str, Any]], long: bool, against
 
 # evaluate
 
+#: The keys of the JSON of ``evaluate``.
+_EVALUATED = (
+    *("game", "parameters", "strategies", "players", "value", "payoffs", "best_response_values", "exploitability"),
+    *(
+        "nash_conv",
+        "lower",
+        "upper",
+        "game_value",
+        "repairs",
+        "repairs_elsewhere",
+        "repairs_complete",
+        "losses",
+        "violations",
+        "left_out",
+        "log",
+        "tolerance",
+        "passed",
+        "seconds",
+        "time",
+    ),
+)
+
 
 def evaluate(
     game: GameArgument,
@@ -262,6 +298,16 @@ def evaluate(
             help="Exit with status 1 if the exploitability or a violation exceeds T.",
         ),
     ] = None,
+    log: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also estimate the result of games that were played, without luck: a log that play wrote.",
+        ),
+    ] = None,
+    observer: Annotated[
+        int | None, typer.Option(metavar="0|1", parser=seat, help="The seat of the log; by default the first player's.")
+    ] = None,
     top: TopOption = 10,
     normalise: NormaliseOption = False,
     html: HtmlOption = None,
@@ -273,26 +319,16 @@ def evaluate(
     game, the command reports the guaranteed payoff and the exploitability relative to the game value, which it computes
     first. In these games it lists the infosets with the largest repairs: by how much the strategy's worst case rises if
     play changes there alone. In other games it lists those at which a player loses most against the others' strategies.
+
+    With --log, the first player's strategy is taken to be the one that was played, and the result of the games is also
+    estimated without the luck of the cards and of that strategy (AIVAT). It is unbiased whatever the others played;
+    their strategies, or equilibrium strategies, are used only to reduce its variance.
     """
-    check_files({"GAME": game} | {f"--strategy {path}": path for path in strategy}, json=json, html=html)
-    keys = ("game", "parameters", "strategies", "players", "value", "payoffs", "best_response_values", "exploitability")
-    more = (
-        "nash_conv",
-        "lower",
-        "upper",
-        "game_value",
-        "repairs",
-        "repairs_elsewhere",
-        "repairs_complete",
-        "losses",
-        "violations",
-        "left_out",
-        "tolerance",
-        "passed",
-        "seconds",
-        "time",
-    )
-    record = Record(json, keys + more, strategies=strategy, tolerance=tol)
+    given = {"GAME": game} | {f"--strategy {path}": path for path in strategy}
+    check_files(given | ({} if log is None else {"--log": log}), json=json, html=html)
+    if observer is not None and log is None:
+        raise CommandLineError("--observer is the seat of a log; give the log with --log FILE")
+    record = Record(json, _EVALUATED, strategies=strategy, tolerance=tol)
     begun = now()
     loaded = record.load(game)
     from ..seqform.losses import largest_losses
@@ -314,6 +350,10 @@ def evaluate(
         judged, against = _judged(loaded, dict(sorted(found.items())))
         judged["losses"] = largest_losses(loaded, against, sorted(found), top)
         judged |= _repairs(loaded, against, sorted(found), top)
+    if log is not None:
+        first = next(iter(found))
+        with waiting(f"games of {log}", shown=record.shown):
+            judged["log"] = _without_luck(log, loaded, found[first], against, first if observer is None else observer)
     violations = _violations(loaded, constrain or [], found)
     within = tol is None or max([judged["exploitability"], *violations.values()]) <= tol
     record.update(
@@ -375,6 +415,15 @@ def _judged(game: "Game", found: dict[int, "Strategy"]) -> "tuple[dict[str, Any]
     )
 
 
+def _without_luck(path: str, game: "Game", strategy: "Strategy", values: "Profile", observer: int) -> dict[str, Any]:
+    """Return the result of a strategy in a log of play, as it was and without luck."""
+    from ..models.play import Aivat, read_play_log
+
+    log = read_play_log(path, game, observer)
+    found = Aivat(game, strategy, values, observer=observer).estimate(log, by_kind=True)
+    return {"file": path, "observer": observer, "player": strategy.player, **found.to_dict()}
+
+
 def _repairs(game: "Game", profile: "Profile", players: list[int], top: int) -> dict[str, Any]:
     """Return the infosets with the largest repairs; nothing if repairs are not defined for the game."""
     if game.num_players != 2 or game.sequence_form.constant_sum is None:
@@ -424,10 +473,26 @@ def judged_sheet(record: Mapping[str, Any]) -> Sheet:
                 Row("violations", one, payoff, label=f"violation of {name}")
                 for name, one in record["violations"].items()
             ),
+            *_log_rows(record["log"]),
             Row("tolerance", record["tolerance"], setting, ": within" if record["passed"] else ": exceeded"),
         ],
         [Table(columns, paid), _ranked(record)],
     )
+
+
+def _log_rows(log: Mapping[str, Any] | None) -> Iterator[Row]:
+    """Yield the rows about the games of a log."""
+    if log is None or not log["games"]:
+        return
+    whose = f" per game, paid to player {log['player']}"
+    yield Row("games", log["games"], count, f" in {log['file']}")
+    for label, key in (("money won", "raw_"), ("without luck", "")):
+        ends = log[f"{key}interval"]
+        if ends is not None:
+            mean = {"mean": log[f"{key}mean"], "lower": ends[0], "upper": ends[1]}
+            yield Row(f"{key}mean", mean, estimate, whose, label)
+    if log["reduction"] is not None:
+        yield Row("reduction", log["reduction"], error, " times smaller without luck", "standard deviation")
 
 
 def _ranked(record: Mapping[str, Any]) -> Table:

@@ -32,6 +32,7 @@ from .log import PlayLog
 from .observed import averaged_results, corrections_of_classes
 from .public_games import PublicGames
 from .public_view import PublicView
+from .simulation import Results
 
 #: The kinds of corrections.
 KINDS = ("chance", "decisions", "imaginary")
@@ -53,7 +54,7 @@ class LuckFree:
         The luck by kind, each with mean zero: ``chance``, the luck of the deal and of other chance moves;
         ``decisions``, the luck of the known players' own randomisation; ``imaginary``, the luck of holding one hidden
         state and not another that looks the same to the unknown players. ``raw`` minus all three is ``adjusted``.
-        Empty unless it was asked for.
+        Empty unless requested.
     confidence : float
         The level of the intervals.
 
@@ -119,14 +120,20 @@ class LuckFree:
     def reduction(self) -> float:
         """The standard deviation of results divided by that of adjusted results; infinite if these are all equal."""
         before, after = self._deviation(self.raw), self._deviation(self.adjusted)
-        # Round-off of equal numbers is not a deviation.
-        least = 1e-12 * max(1.0, float(np.abs(self.adjusted).max(initial=0.0)))
-        return before / after if not after <= least else math.inf if before > least else math.nan
+        return before / after if after != 0.0 else math.inf if before > 0.0 else math.nan
 
     @property
     def luck(self) -> dict[str, float]:
         """The mean luck per game by kind."""
         return {kind: self._mean(values) for kind, values in self.corrections.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the results for JSON; numbers that are not finite are ``None``."""
+        names = ("mean", "standard_error", "raw_mean", "raw_standard_error", "reduction")
+        numbers = {name: _finite(getattr(self, name)) for name in names}
+        ends = {name: getattr(self, name) for name in ("interval", "raw_interval")}
+        known = {name: list(pair) if all(map(math.isfinite, pair)) else None for name, pair in ends.items()}
+        return {"games": self.num_games, **numbers, **known, "confidence": self.confidence, "luck": self.luck or None}
 
     def scaled(self, factor: float) -> "LuckFree":
         """Return the results in another unit, such as big blinds per 100 hands."""
@@ -140,7 +147,9 @@ class LuckFree:
         games = self.num_games
         if games < 2:
             return math.nan
-        return math.sqrt(float((values - self._mean(values)) ** 2 @ self.counts) / (games - 1))
+        deviation = math.sqrt(float((values - self._mean(values)) ** 2 @ self.counts) / (games - 1))
+        # Differences between equal numbers are round-off.
+        return deviation if deviation > 1e-12 * float(np.abs(values).max()) else 0.0
 
     def _interval(self, mean: float, error: float) -> tuple[float, float]:
         from scipy.special import stdtrit
@@ -244,9 +253,9 @@ class Aivat:
 
         Parameters
         ----------
-        games : array_like of int, PlayLog, or PublicGames
-            The leaves at which games of an enumerated game ended, in the order of the sequence form's leaf table; a log
-            of the observer's seat; or games in public form.
+        games : array_like of int, Results, PlayLog, or PublicGames
+            The leaves at which games of an enumerated game ended, in the order of the sequence form's leaf table, or
+            their counts; a log of the observer's seat; or games in public form.
         by_kind : bool
             Whether to divide the luck by kind. An enumerated game is walked for that.
         confidence : float
@@ -265,17 +274,23 @@ class Aivat:
             return LuckFree(raw, adjusted, np.ones(len(raw), dtype=np.int64), parts, confidence)
         if isinstance(games, PlayLog):
             places, counts = self._of_log(games)
+        elif isinstance(games, Results):
+            places = np.flatnonzero(games.ended)
+            counts = games.ended[places]
         else:
             places = _checked_leaves(games, len(self._leaves))
             counts = np.ones(len(places), dtype=np.int64)
-            if self.observer is not None:
-                places = self.view.leaf_classes[places]
+        if self.observer is not None and not isinstance(games, PlayLog):
+            places = self.view.leaf_classes[places]
         table = self._by_leaf if self.observer is None else self._by_class
         raw, adjusted = table["raw"][places], table["adjusted"][places]
         wrong = np.flatnonzero(np.isnan(adjusted))
         if len(wrong):
+            which = f"game {wrong[0] + 1}"
+            if isinstance(games, PlayLog):
+                which = f"a game that ended with {self.view.name(int(places[wrong[0]]))}"
             raise InvalidStrategyError(
-                f"game {wrong[0] + 1} is impossible with the known {self._whose}: pass what the players really played"
+                f"{which} is impossible with the known {self._whose}: pass what the players really played"
             )
         kinds = (self._kinds if self.observer is None or self._sees_enough else table) if by_kind else {}
         if self.observer is not None and self._sees_enough:
@@ -306,7 +321,7 @@ class Aivat:
 
     @cached_property
     def _by_leaf(self) -> dict[str, Floats]:
-        """Results by leaf if all that the unknown players see is known."""
+        """Results by leaf, from the private states of the unknown players."""
         if len(self.unknown) == 1 and self._values is None:
             (other,) = self.unknown
             seen = of_leaves(self.game.sequence_form, other, self._reach, self.player)
@@ -348,7 +363,7 @@ class Aivat:
 
     @property
     def _sees_enough(self) -> bool:
-        """Whether the observer is the only unknown player, so that it sees all that the estimate needs."""
+        """Whether the observer is the only unknown player, so that its view determines the estimate."""
         return self.unknown == (self.observer,)
 
     def _by_mean(self, values: Floats) -> Floats:
@@ -403,6 +418,10 @@ class Aivat:
         other = self.unknown[0] if self.unknown else 1 - self.player
         seen = of_public_form(self.game, other, self.profile[1 - other].plan, self.player)
         return differences(seen, self.profile[other].behaviour)
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
 
 
 def _by_player(game: Game, known: Strategy | Iterable[Strategy]) -> dict[int, Strategy]:

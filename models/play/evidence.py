@@ -1,4 +1,4 @@
-"""What unknown players see of a game: its probabilities by known play, and how much their decisions are worth."""
+"""The view that unknown players have of a game, and the values of their decisions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from ...seqform.strategy import Profile, Strategy
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What the unknown players see and do, as one tree, and where games end in it.
+    """The view of the unknown players, as one tree, and where games end in it.
 
     For a single unknown player it is that player's own tree. Several unknown players count as a team: their decisions
     in the order of play.
@@ -97,7 +97,7 @@ def differences(seen: Evidence, shares: Floats, worth: Floats | None = None) -> 
 
 
 def of_leaves(form: SequenceForm, unknown: int, reach: Floats, player: int) -> Evidence:
-    """Return what one unknown player sees of an enumerated game.
+    """Return the view that one unknown player has of an enumerated game.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class _OtherLeaves:
 
 
 def of_public_form(game: Game, unknown: int, plan: Floats, player: int) -> Evidence:
-    """Return what one player sees of a game in public form.
+    """Return the view that one player has of a game in public form.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class Histories:
     def evidence(
         self, unknown: tuple[int, ...], reach: Floats, player: int, profile: Profile
     ) -> tuple[Evidence, Floats]:
-        """Return what several unknown players see as a team, and the behaviour of a profile in their tree."""
+        """Return the view of several unknown players as a team, and the behaviour of a profile in their tree."""
         table = self._game.sequence_form.leaves
         assert table is not None
         numbers: dict[tuple[int, int, int], int] = {}

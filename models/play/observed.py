@@ -130,8 +130,8 @@ def averaged_results(
     corrections : pair of ndarray of float64, shape (num_classes,)
         The luck of chance and of decisions.
     imaginary : bool
-        Whether to average the results of the classes that show what the unknown players held and did, over all that
-        the observer might have held.
+        Whether to average results over the observer's private states, where a class determines the unknown players'
+        private states and actions.
 
     Returns
     -------

@@ -193,3 +193,52 @@ def test_a_reader_that_goes_ends_the_games():
         check=False,
     )
     assert (ran.returncode, ran.stderr, ran.stdout.count("\n")) == (141, "", 3)
+
+
+def test_results_without_luck_are_close_to_the_expectation(capsys):
+    seats = ("--seat0", "random:seed=4", "--seat1", "uniform")
+    record = json_of(capsys, "play", "leduc", *seats, "--games", "5000", "--seed", "2")
+    for found, mean, expected in zip(record["luck_free"], record["mean"], record["expected"], strict=True):
+        assert (found["games"], found["confidence"], found["luck"]) == (5000, 0.95, None)
+        assert found["raw_mean"] == pytest.approx(mean)
+        assert found["interval"][0] < expected < found["interval"][1]
+        assert found["reduction"] == pytest.approx(found["raw_standard_error"] / found["standard_error"])
+        assert found["reduction"] > 1.5
+    preflop = json_of(capsys, "play", "preflop:stack=4,continuations=0", *seats, "--games", "500")
+    assert all(found["reduction"] > 1.2 for found in preflop["luck_free"])
+    single = json_of(capsys, "play", "kuhn", *UNIFORM, "--games", "1")
+    assert single["luck_free"][0]["standard_error"] is None
+    assert main(["play", "kuhn", *UNIFORM, "--games", "50", "--out", "log.jsonl"]) == 0
+    assert re.search(r"seat 1 without luck +-?\d\.\d+, standard error \d\.\d+, \d", capsys.readouterr().out)
+
+
+def test_evaluate_removes_luck_from_a_log(capsys):
+    game = load_game("leduc")
+    profile = Profile([opponent_strategy("random:seed=4", game, 0), Strategy.uniform(game, 1)])
+    profile[0].save("mine.json")
+    for seat in (0, 1):
+        write_play_log(f"seat{seat}.jsonl", game, view_of(game, seat), simulate(profile, 5000, seed=9))
+    found = {}
+    for seat, option in ((0, ()), (1, ("--observer", "1"))):
+        log = f"seat{seat}.jsonl"
+        arguments = ("evaluate", "leduc", "--strategy", "mine.json", "--strategy", "uniform", "--log", log, *option)
+        found[seat] = json_of(capsys, *arguments)["log"]
+        assert (found[seat]["file"], found[seat]["observer"], found[seat]["player"]) == (log, seat, 0)
+        assert found[seat]["games"] == 5000
+        low, high = found[seat]["interval"]
+        assert low < expected_payoffs(game, profile)[0] < high
+        luck = sum(found[seat]["luck"].values())
+        assert found[seat]["raw_mean"] - luck == pytest.approx(found[seat]["mean"])
+    assert found[0]["raw_mean"] == pytest.approx(found[1]["raw_mean"])
+    assert found[1]["standard_error"] < 0.8 * found[0]["standard_error"] < 0.8 * found[0]["raw_standard_error"]
+    assert main(["evaluate", "leduc", "--strategy", "mine.json", "--log", "seat0.jsonl", "--top", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"without luck +\S+ in \[.*\] per game, paid to player 0\n", shown)
+    assert "times smaller without luck" in shown
+    assert "line 2: seat is 1" in refusal(
+        capsys, "evaluate", "leduc", "--strategy", "mine.json", "--log", "seat1.jsonl"
+    )
+    assert "--log FILE" in refusal(capsys, "evaluate", "leduc", "--strategy", "mine.json", "--observer", "1")
+    Strategy.from_dict(game, 0, {"Ks_": {"c": 1.0}}).save("other.json")
+    impossible = refusal(capsys, "evaluate", "leduc", "--strategy", "other.json", "--log", "seat0.jsonl")
+    assert "is impossible with the known strategy of seat 0" in impossible
