@@ -27,15 +27,12 @@ from ...seqform.errors import InvalidGameError, InvalidStrategyError, Unsupporte
 from ...seqform.game import Game
 from ...seqform.observer import ObserverTree, observer_tree
 from ...seqform.strategy import Profile, Strategy, check_same_game
-from .evidence import Differences, Histories, differences, of_leaves, of_public_form
+from .evidence import Differences, Evidence, Histories, differences, of_leaves, of_public_form
 from .log import PlayLog
-from .observed import averaged_results, corrections_of_classes
+from .observed import least_variance
 from .public_games import PublicGames
 from .public_view import PublicView
 from .simulation import Results
-
-#: The kinds of corrections.
-KINDS = ("chance", "decisions", "imaginary")
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +177,8 @@ class Aivat:
         The seat that recorded the games, if some private states of others remain hidden. By default everything that an
         unknown player saw is known in every game.
     imaginary : bool
-        With an observer: whether to average over the known player's hidden states if other private states are shown.
-        Pass ``False`` if players decide what they show by their opponents' cards, for example because losers muck.
+        In public form with an observer: whether to average over the known player's states if the other player's state
+        is known. Pass ``False`` if it depends on the former whether the latter is shown, as when losers muck.
 
     Raises
     ------
@@ -257,7 +254,8 @@ class Aivat:
             The leaves at which games of an enumerated game ended, in the order of the sequence form's leaf table, or
             their counts; a log of the observer's seat; or games in public form.
         by_kind : bool
-            Whether to divide the luck by kind. An enumerated game is walked for that.
+            Whether to divide the luck by kind. An enumerated game is walked for that. The luck in a log with hidden
+            private states of an enumerated game cannot be divided.
         confidence : float
 
         Raises
@@ -292,10 +290,10 @@ class Aivat:
             raise InvalidStrategyError(
                 f"{which} is impossible with the known {self._whose}: pass what the players really played"
             )
-        kinds = (self._kinds if self.observer is None or self._sees_enough else table) if by_kind else {}
-        if self.observer is not None and self._sees_enough:
-            kinds = {kind: self._by_mean(values) for kind, values in kinds.items()}
-        split = {kind: kinds[kind][places] for kind in KINDS if kind in kinds}
+        kinds = self._kinds if by_kind and (self.observer is None or self._sees_enough) else {}
+        split = {
+            kind: (values if self.observer is None else self._by_mean(values))[places] for kind, values in kinds.items()
+        }
         return LuckFree(raw, adjusted, counts, split, confidence)
 
     @property
@@ -320,14 +318,17 @@ class Aivat:
         return Histories(self.game)
 
     @cached_property
-    def _by_leaf(self) -> dict[str, Floats]:
-        """Results by leaf, from the private states of the unknown players."""
+    def _evidence(self) -> tuple[Evidence, Floats]:
+        """The view of the unknown players, and their behaviour in the value function."""
         if len(self.unknown) == 1 and self._values is None:
             (other,) = self.unknown
-            seen = of_leaves(self.game.sequence_form, other, self._reach, self.player)
-            shares: Floats = self.profile[other].behaviour
-        else:
-            seen, shares = self._histories.evidence(self.unknown, self._reach, self.player, self.profile)
+            return of_leaves(self.game.sequence_form, other, self._reach, self.player), self.profile[other].behaviour
+        return self._histories.evidence(self.unknown, self._reach, self.player, self.profile)
+
+    @cached_property
+    def _by_leaf(self) -> dict[str, Floats]:
+        """Results by leaf, from the private states of the unknown players."""
+        seen, shares = self._evidence
         worth = None if self._values is None else self._histories.worth(self._values, self.known, seen)
         found = differences(seen, shares, worth)
         adjusted = np.where(self._reach > 0.0, (found.value + found.sums)[seen.ended], np.nan)
@@ -348,7 +349,6 @@ class Aivat:
     @cached_property
     def _by_class(self) -> dict[str, Floats]:
         """Results by class of the observer's view."""
-        view = self.view
         if self._sees_enough:
             return {name: self._by_mean(values) for name, values in self._by_leaf.items()}
         if self.observer != self.player:
@@ -358,8 +358,8 @@ class Aivat:
             )
         if self._values is not None:
             raise UnsupportedProblemError("with an observer, the value function must be a Profile")
-        parts = corrections_of_classes(view, self.known, self.profile)
-        return averaged_results(view, self._reach, self.unknown, parts, self.imaginary and self.player in self.known)
+        seen, shares = self._evidence
+        return {"raw": self.view.results, "adjusted": least_variance(self.view, seen, self._reach, shares)}
 
     @property
     def _sees_enough(self) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,16 @@ class Evidence:
     mass: Floats
     ended: Indices
 
+    @cached_property
+    def masses(self) -> tuple[Floats, Floats]:
+        """The probability by known play of each sequence and of each infoset."""
+        mass, mass_at = self.mass.copy(), np.zeros(self.treeplex.num_infosets)
+        for level in reversed(self.treeplex.levels):
+            # Known play reaches all actions of an infoset equally often, except for round-off.
+            mass_at[level.infosets] = np.maximum.reduceat(mass[level.sequences], level.starts)
+            level.pass_up(mass_at[level.infosets], mass)
+        return mass, mass_at
+
 
 @dataclass(frozen=True, eq=False)
 class Differences:
@@ -77,15 +88,12 @@ def differences(seen: Evidence, shares: Floats, worth: Floats | None = None) -> 
     infoset is u(I) = Σ_a shares(a) Q(Ia). Infosets that known play does not reach count as 0.
     """
     treeplex = seen.treeplex
-    paid, mass = seen.paid.copy(), seen.mass.copy()
-    paid_at, mass_at = np.zeros(treeplex.num_infosets), np.zeros(treeplex.num_infosets)
+    paid, paid_at = seen.paid.copy(), np.zeros(treeplex.num_infosets)
+    mass, mass_at = seen.masses
     for level in reversed(treeplex.levels):
-        # Known play reaches all actions of an infoset equally often: the maximum is a sum without cancellation.
-        mass_at[level.infosets] = np.maximum.reduceat(mass[level.sequences], level.starts)
         expected = np.add.reduceat(shares[level.sequences] * paid[level.sequences], level.starts)
         paid_at[level.infosets] = expected if worth is None else worth[level.infosets]
         level.pass_up(paid_at[level.infosets], paid)
-        level.pass_up(mass_at[level.infosets], mass)
     sums = np.zeros(len(paid))
     after = np.divide(paid, mass, out=np.zeros(len(paid)), where=mass > 0.0)
     before = np.divide(paid_at, mass_at, out=np.zeros(len(paid_at)), where=mass_at > 0.0)
