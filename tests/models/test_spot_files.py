@@ -282,7 +282,11 @@ def test_a_spot_is_known_by_its_board_whatever_its_name(tmp_path):
 def test_a_file_says_what_python_says():
     """What one writes the other reads, and both give the same tree and hands."""
     betting = Betting(
-        {"oop river": "50%", "turn": "75%, a", "ip": "60%, 3e, 1234567c"}, "2.5x, 45%, min, 2e150%", {"river": "33%"}, merge=0.2, raise_cap=3
+        {"oop river": "50%", "turn": "75%, a", "ip": "60%, 3e, 1234567c"},
+        "2.5x, 45%, min, 2e150%",
+        {"river": "33%"},
+        merge=0.2,
+        raise_cap=3,
     )
     spot = HoldemSpot("Td9d6hQc", ["QQ+, AsKh, T9s:0.25, JhJd:0.5", "random"], 100, 300, betting)
     spot.to_toml("again.toml")
