@@ -21,7 +21,7 @@ from ....seqform.number_texts import read_share
 from ....seqform.public_form import PublicForm
 from ....seqform.sheet import error
 from ....seqform.strategy import Strategy
-from .bets import SEATS, Betting, Decision, Ended, first, following, moves
+from .bets import SEATS, STREETS, Betting, Decision, Ended, first, following, moves
 from .cards import CARDS, DECKS, HAND_NAMES, HANDS, Range, hand_numbers, read_board
 from .showdown import alive, fold_payoff, showdown_payoff
 
@@ -133,6 +133,11 @@ class Situation(Explained, ABC):
     def cards(self) -> tuple[int, ...]:
         """The board, as numbers of cards."""
         return tuple(read_board(self.board, self.deck))
+
+    @property
+    def street(self) -> str:
+        """The street on which the spot begins: ``flop``, ``turn`` or ``river``."""
+        return STREETS[len(self.cards) - 3]
 
     @property
     def unseen(self) -> tuple[int, ...]:
