@@ -7,7 +7,7 @@ from ....seqform.errors import InvalidGameError
 from ....seqform.parameters import About, check_parameters
 
 #: An amount in big blinds; an ``int`` or a ``Fraction`` once it is checked.
-Amount = int | float | Fraction | str
+Amount = int | float | Fraction
 SmallBlind = Annotated[Amount, About("small blind, in big blinds", minimum=0, maximum=1)]
 Ante = Annotated[Amount, About("ante of each player, in big blinds", minimum=0, maximum=100)]
 BigBlindAnte = Annotated[Amount, About("ante of the big blind alone, in big blinds", minimum=0, maximum=100)]

@@ -124,7 +124,7 @@ class Preflop(Posts):
 
     Blinds of 2 and 5 and an ante of 1, with stacks of 52 chips:
 
-    >>> rules = Preflop(stack="52/5", small_blind="2/5", ante="1/5")
+    >>> rules = Preflop(stack=10.4, small_blind=0.4, ante=0.2)
     >>> str(rules.pot(rules.begun))
     '9/5'
     """
