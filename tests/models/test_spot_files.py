@@ -174,6 +174,10 @@ OTHERS = [
      "line 8: bets.bet at character 1: '12.5c', expected 60%, 120c, e or a; chips are whole: count in smaller chips"),
     ('"60%, a"', '"$50"',
      "line 8: bets.bet at character 1: '$50', expected 60%, 120c, e or a; write 50c for chips"),
+    ('"60%, a"', '"2.5bb"', ("line 8: bets.bet at character 1: '2.5bb', expected 60%, 120c, e or a; a spot counts in "
+     "chips: write 120c for 120 chips")),
+    ('"2.5x"', '"+100"',
+     "line 9: bets.raise at character 1: '+100', expected 2.5x, 45%, 100c, min, e or a; write 100c for chips"),
     ('"60%, a"', '"0c"', "line 8: bets.bet at character 1: '0c', expected more than 0c"),
     ('"60%, a"', '"20000000c"', "line 8: bets.bet at character 1: '20000000c', expected at most 10000000c"),
     ('"60%, a"', '"e0%"', "line 8: bets.bet at character 1: 'e0%', expected more than 0%"),

@@ -69,30 +69,31 @@ class Size:
         return tuple(sizes)
 
 
+#: Advice on strings that are not sizes: a pattern, whether it applies to bets or raises, and what to write.
+_ADVICE = (
+    (r"\d+(\.\d+)?x", "bet", "a bet has no earlier bet to multiply"),
+    (r"x?(\d(?:\.\d{1,3})?)x?", "raise", r"write \1x"),
+    (r"min|min-?bet|minimum", "bet", "a spot has no blinds: write the smallest bet in chips, such as 10c"),
+    (r"min-?raise|minimum|mr", "raise", "write min"),
+    (r"(\d{1,9})", "bet raise", r"write \1% for a share of the pot, or \1c for chips"),
+    (r"\d{0,9}\.\d{1,9}c", "bet raise", "chips are whole: count in smaller chips"),
+    (r"[\d.]{1,9}bb", "bet raise", "a spot counts in chips: write 120c for 120 chips"),
+    (r"(?:c|\$|\+)?(\d{1,9})(?:\$|chips?)?", "bet raise", r"write \1c for chips"),
+    (r"(\d{0,3}e)(\d{1,5})(?:x|p|pot)?", "bet raise", r"write \1\2% for a geometric size of at most \2% of the pot"),
+    (r"half|halfpot", "bet raise", "write 50%"),
+    (r"jam|shove|max", "bet raise", "write a"),
+    (r"geo|geometric", "bet raise", "write e"),
+    (r"none|no|-", "bet raise", "leave the string empty for no sizes"),
+)
+
+
 def _meant(folded: str, written: str, raising: bool) -> str:
     """Return a suggestion for a string that is not a valid size."""
-    if re.fullmatch(r"\d+(\.\d+)?x", folded):
-        return "; a bet has no earlier bet to multiply"
-    if raising and (found := re.fullmatch(r"x?(\d(?:\.\d{1,3})?)x?", folded)):
-        return f"; write {found[1]}x"
-    if not raising and folded in ("min", "minbet", "min-bet", "minimum"):
-        return "; a spot has no blinds: write the smallest bet in chips, such as 10c"
-    if re.fullmatch(r"\d{1,9}", folded):
-        return f"; write {folded}% for a share of the pot, or {folded}c for chips"
-    if re.fullmatch(r"\d{0,9}\.\d{1,9}c", folded):
-        return "; chips are whole: count in smaller chips"
-    if found := re.fullmatch(r"(\d{0,3}e)(\d{1,5})(?:x|p|pot)?", folded):
-        return f"; write {found[1]}{found[2]}% for a geometric size of at most {found[2]}% of the pot"
-    if found := re.fullmatch(r"(?:c|\$)(\d{1,9})|(\d{1,9})(?:\$|chips?)", folded):
-        return f"; write {found[1] or found[2]}c for chips"
+    for pattern, kinds, advice in _ADVICE:
+        if ("raise" if raising else "bet") in kinds and (found := re.fullmatch(pattern, folded)):
+            return f"; {found.expand(advice)}"
     if found := re.fullmatch(r"(\d{0,3}(?:\.\d{1,6})?)(?:/(\d{1,3}))?(?:p|pot)?", folded):
         return f"; write {100 * float(found[1] or 1) / (float(found[2] or 1) or 1):.4g}%"
-    words = {"half": "50%", "halfpot": "50%", "jam": "a", "shove": "a", "max": "a", "geo": "e", "geometric": "e"}
-    words |= dict.fromkeys(("minraise", "min-raise", "minimum", "mr"), "min")
-    if folded in words:
-        return f"; write {words[folded]}"
-    if folded in ("none", "no", "-"):
-        return "; leave the string empty for no sizes"
     return "; separate sizes by commas" if re.search(r"[;/|&]|%.*%|[%xe]\s+\S", written) else ""
 
 

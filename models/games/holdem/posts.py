@@ -8,10 +8,18 @@ from ....seqform.parameters import About, check_parameters
 
 #: An amount in big blinds; an ``int`` or a ``Fraction`` once it is checked.
 Amount = int | float | Fraction
-SmallBlind = Annotated[Amount, About("small blind, in big blinds", minimum=0, maximum=1)]
-Ante = Annotated[Amount, About("ante of each player, in big blinds", minimum=0, maximum=100)]
-BigBlindAnte = Annotated[Amount, About("ante of the big blind alone, in big blinds", minimum=0, maximum=100)]
-Straddle = Annotated[Amount, About("straddle on the button, in big blinds", minimum=0, maximum=100)]
+
+
+def amount(description: str, least: int, most: int) -> About:
+    """Return the declaration of an amount in big blinds."""
+    expected = f"a number of big blinds from {least} to {most}"
+    return About(description, minimum=least, maximum=most, expected=expected)
+
+
+SmallBlind = Annotated[Amount, amount("small blind", 0, 1)]
+Ante = Annotated[Amount, amount("ante of each player", 0, 100)]
+BigBlindAnte = Annotated[Amount, amount("ante of the big blind alone", 0, 100)]
+Straddle = Annotated[Amount, amount("straddle on the button", 0, 100)]
 HALF = Fraction(1, 2)
 
 

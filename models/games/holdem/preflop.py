@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from ....seqform.errors import InvalidGameError
 from ....seqform.parameters import About
 from ..registry import Family
-from .posts import HALF, Amount, Ante, BigBlindAnte, Posts, SmallBlind, Straddle
+from .posts import HALF, Amount, Ante, BigBlindAnte, Posts, SmallBlind, Straddle, amount
 
 if TYPE_CHECKING:
     from ....seqform.budget import FormSize
@@ -132,7 +132,7 @@ class Preflop(Posts):
     name: ClassVar[str] = "preflop"
     num_players: ClassVar[int] = 2
 
-    stack: Annotated[Amount, About("stack of each player, in big blinds", minimum=2, maximum=1000)] = 100
+    stack: Annotated[Amount, amount("stack of each player", 2, 1000)] = 100
     continuations: Annotated[int, About("continuations at the flop; 0 plays the model out", minimum=0, maximum=4)] = 4
     chooser: Annotated[Literal["bb", "sb"], About("player who chooses a continuation")] = "bb"
     raises: Annotated[int, About("largest number of raises before all-in", minimum=1, maximum=10)] = 3

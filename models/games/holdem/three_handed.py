@@ -7,10 +7,9 @@ from functools import partial
 from operator import add
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from ....seqform.parameters import About
 from ....seqform.rules import TERMINAL
 from ..registry import Family
-from .posts import HALF, Amount, Ante, BigBlindAnte, Posts, SmallBlind, Straddle
+from .posts import HALF, Amount, Ante, BigBlindAnte, Posts, SmallBlind, Straddle, amount
 
 if TYPE_CHECKING:
     from ....seqform.budget import FormSize
@@ -111,7 +110,7 @@ class ThreeHanded(Posts):
     name: ClassVar[str] = "three_handed"
     num_players: ClassVar[int] = 3
 
-    stack: Annotated[Amount, About("stack of each player, in big blinds", minimum=4, maximum=1000)] = 25
+    stack: Annotated[Amount, amount("stack of each player", 4, 1000)] = 25
     small_blind: SmallBlind = HALF
     ante: Ante = 0
     bb_ante: BigBlindAnte = 0
@@ -129,11 +128,12 @@ class ThreeHanded(Posts):
             yield "fold", self._next(replace(state, folded=state.folded | {me}, waiting=state.waiting - 1))
         name = "call" if state.paid[me] < level else "check"
         yield name, self._next(replace(state, paid=_with(state.paid, me, level), waiting=state.waiting - 1))
-        for amount in (*(size * self.opened for size in SIZES if size * self.opened < self.most), self.most):
-            if amount > level:
-                name = "all-in" if amount == self.most else f"raise {float(amount):.10g}"
+        sizes = [size * self.opened for size in SIZES]
+        for total in (*(size for size in sizes if size < self.most), self.most):
+            if total > level:
+                name = "all-in" if total == self.most else f"raise {float(total):.10g}"
                 waiting = len(state.in_play) - 1
-                yield name, self._next(replace(state, paid=_with(state.paid, me, amount), waiting=waiting))
+                yield name, self._next(replace(state, paid=_with(state.paid, me, total), waiting=waiting))
 
     def _next(self, state: Pot) -> Pot:
         """Return a state in which it is the next player's turn."""
