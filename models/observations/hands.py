@@ -245,7 +245,8 @@ def _other(hand: Hand, own: int, name: str | None, opponent: str | None, rules: 
     in_order = not hand.history or hand.history[0][1] == 1 - rules.begins
     unit = Fraction(hand.big_blind)
     posted = [[Fraction(each) for each in posts] for posts in (hand.blinds, hand.antes)]
-    if posted != [[unit * each for each in reversed(posts)] for posts in (rules.blinds, rules.antes)] or not in_order:
+    expected = [[unit * each for each in reversed(posts)] for posts in (rules.blinds, rules.antes)]
+    if not (unit and in_order and posted == expected):
         return "other blinds"
     if abs(float(min(hand.stacks) / hand.big_blind) - float(rules.stack)) > share * float(rules.stack):
         return "other stacks"

@@ -180,8 +180,8 @@ def test_all_in_or_fold_has_the_value_of_a_linear_program(posts, first, second, 
 
 def test_antes_widen_ranges():
     found = [push_or_fold(0.5, 1.0, (ante, ante), 10 - ante)[1] for ante in (0.0, 0.125, 0.25)]
-    assert found == sorted(found)
-    assert found[-1] > found[0] + 0.05
+    found.append(push_or_fold(0.5, 1.0, (0.0, 1.0), 9.0)[1])
+    assert found == pytest.approx([0.583, 0.629, 0.660, 0.739], abs=0.005)
 
 
 def test_what_both_earn_adds_up_to_the_pot_with_antes():

@@ -67,8 +67,8 @@ class Preflop(Posts):
     the previous one, or all-in. After an all-in that is called, the board is dealt, and pairs of classes are paid by
     their exact equities. Every amount, and every payoff, is in big blinds: 0.001 is 1 mBB.
 
-    With a `straddle`, the small blind, who is on the button, posts it instead of the small blind. The big blind then
-    moves first, and raises first in are to 2 or 3 straddles.
+    With a `straddle`, player 0, who is on the button, posts it instead of the small blind. The big blind then moves
+    first, and raises first in are to 2 or 3 straddles.
 
     Other hands go to the flop. There the model has a smaller game, in which the board stays hidden until the showdown.
     On each of its `streets` the big blind moves first. A bet is the pot and a raise is the pot after a call, with one
@@ -80,8 +80,8 @@ class Preflop(Posts):
     Parameters
     ----------
     stack : int or Fraction
-        The chips of each player before blinds and antes, in big blinds. Nobody can bet more than the shorter stack that
-        antes leave.
+        The chips of each player before blinds and antes, in big blinds. Nobody can bet more than the shorter stack
+        after antes.
     continuations : int
         Number of continuations of the chooser, the first ones of :data:`CONTINUATIONS`; 0 plays the model out.
     chooser : {"bb", "sb"}

@@ -54,7 +54,7 @@ class HoldemSpot(Situation):
         In the format of :meth:`Range.parse <treeplex.models.games.holdem.Range.parse>`; hands with a card of the board
         are dropped.
     pot, stack : int
-        Chips in the middle at the start of the spot, and the remaining chips of each player.
+        Chips in the middle at the start of the spot, blinds and antes included, and the remaining chips of each player.
     betting : Betting
         Sizes and thresholds.
     bets : str or mapping, optional
