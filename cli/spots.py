@@ -96,6 +96,7 @@ def describe(spot: "HoldemSpot", json: str | None) -> int:
         game=spot.spec,
         parameters=spot.game.parameters,
         players=2,
+        street=spot.street,
         board=spot.board,
         pot=spot.pot,
         stack=spot.stack,
@@ -117,7 +118,7 @@ def describe(spot: "HoldemSpot", json: str | None) -> int:
     hands = " and ".join(f"{count(len(held))} {seat}" for held, seat in zip(spot.hands, ("oop", "ip"), strict=True))
     rows = [
         Row("game", spot.spec, label="spot"),
-        Row("board", spot.board),
+        Row("board", spot.board, str, f", {spot.street}"),
         Row("pot", spot.pot, count, f", {count(spot.stack)} behind"),
         Row("rake", _rake_of(spot)),
         Row("hands", f"{hands} ({weights[0]:,.6g} and {weights[1]:,.6g} by weight)"),
@@ -232,6 +233,7 @@ def answer(solution: "Solution", solved: "SolvedSpot", hands: Sequence[str]) -> 
     else:
         evs = [root.averages["oop ev"], root.averages["ip ev"]]
     found: dict[str, Any] = {
+        "street": spot.street,
         "ev": evs,
         "equity": list(spot.equity),
         "rake": taken,
@@ -306,6 +308,7 @@ def show_file(
     def found() -> dict[str, Any]:
         by_hand = named_hands and not _by_card(at or "")
         return {
+            "street": solved.spot.street,
             "board": solved.spot.board,
             "pot": pot,
             "stack": solved.spot.stack,
@@ -400,8 +403,8 @@ def _without_locks(solution: "Solution", spot: "HoldemSpot") -> Any:
 
 
 def pot_row(spot: "HoldemSpot") -> Row:
-    """Return the pot of a spot, the stacks behind, and the board."""
-    return Row("pot", spot.pot, count, f", {count(spot.stack)} behind, board {spot.board}")
+    """Return the pot of a spot, the stacks behind, the street and the board."""
+    return Row("pot", spot.pot, count, f", {count(spot.stack)} behind, {spot.street} {spot.board}")
 
 
 def _lock_rows(found: Mapping[str, Any]) -> Iterator[Row]:

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable
+from fractions import Fraction
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ...seqform.public_form import PublicForm
 from ...seqform.strategy import Strategy, checked_player
 from ..games.holdem.cards import hand_numbers
 from ..games.holdem.classes import CLASS_OF_HAND
+from ..games.holdem.preflop import Preflop
 from ..matches import Hand
 from .lines import LineObservations
 
@@ -164,8 +166,8 @@ def hand_observations(
     Returns
     -------
     LineObservations
-        Hands are skipped if other players are involved, if there are more than two players, other stacks or blinds, or
-        antes, and if a player folded without a bet.
+        Hands are skipped if other players are involved, if there are more than two players, other stacks, blinds or
+        antes than the model's, and if a player folded without a bet.
 
     Raises
     ------
@@ -198,19 +200,22 @@ def hand_observations(
     if name is None and opponent is None:
         raise PlayLogError("neither a player nor an opponent is named, expected at least one of them")
     share = check_number(tolerance, "tolerance", InvalidConstraintError, "[0, inf)", "0.25")
-    stack = float(game.parameters["stack"])
-    lines = MenuLines(form, stack)
+    rules = Preflop(**game.parameters)
+    dead = float(sum(rules.antes))
+    lines = MenuLines(form, float(rules.most), dead, float(rules.opened))
     passed = np.zeros(len(form.players), dtype=np.int64)
     held, seen = (np.zeros((len(passed), len(form.states[seat])), dtype=np.int64) for seat in (player, 1 - player))
     left_out: Counter[str] = Counter()
     own, other = 1 - player, player  # with two seats, the second one has the button and the small blind
     for hand in hands:
-        reason = _other(hand, own, name, opponent, stack, share)
+        reason = _other(hand, own, name, opponent, rules, share)
         if reason:
             left_out[reason] += 1
             continue
         try:
-            nodes = lines.line((word for street, _, word in hand.history if not street), level=float(hand.big_blind))
+            big_blind = float(hand.big_blind)
+            words = (word for street, _, word in hand.history if not street)
+            nodes = lines.line(words, dead * big_blind, lines.level * big_blind)
         except PlayLogError:
             left_out["other actions"] += 1
             continue
@@ -227,7 +232,7 @@ def hand_observations(
     return LineObservations(game, player, passed, held, seen, lines.first_street, probe, dict(left_out))
 
 
-def _other(hand: Hand, own: int, name: str | None, opponent: str | None, stack: float, share: float) -> str | None:
+def _other(hand: Hand, own: int, name: str | None, opponent: str | None, rules: Preflop, share: float) -> str | None:
     """Return the reason why a hand does not count; ``None`` if it does."""
     known = [one for one in (name, opponent) if one is not None]
     if any(one not in hand.players for one in known):
@@ -236,11 +241,14 @@ def _other(hand: Hand, own: int, name: str | None, opponent: str | None, stack: 
         return "more than two players"
     if (name or hand.players[own]) != hand.players[own] or (opponent or hand.players[1 - own]) != hand.players[1 - own]:
         return "other seat"
-    # After a post instead of the big blind, the button is not the first to act.
-    in_order = not hand.history or hand.history[0][1] == 1
-    if any(hand.antes) or hand.blinds[0] != 2 * hand.blinds[1] or not in_order:
+    # After a post instead of the big blind, the button is not the first to act; seats are in the order after the flop.
+    in_order = not hand.history or hand.history[0][1] == 1 - rules.begins
+    unit = Fraction(hand.big_blind)
+    posted = [[Fraction(each) for each in posts] for posts in (hand.blinds, hand.antes)]
+    expected = [[unit * each for each in reversed(posts)] for posts in (rules.blinds, rules.antes)]
+    if not (unit and in_order and posted == expected):
         return "other blinds"
-    if abs(float(min(hand.stacks) / hand.blinds[0]) - stack) > share * stack:
+    if abs(float(min(hand.stacks) / hand.big_blind) - float(rules.stack)) > share * float(rules.stack):
         return "other stacks"
     return None
 

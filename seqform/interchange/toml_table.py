@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from typing import Any
@@ -87,11 +87,13 @@ class Table:
             text, name = str(error), self.name_of(key)
             raise self.error(text if text.startswith(name) else f"{name}: {text}", key) from None
 
-    def check_keys(self, known: Sequence[str]) -> None:
-        """Raise an error for unknown keys."""
+    def check_keys(self, known: Sequence[str], advice: Mapping[str, str] | None = None) -> None:
+        """Raise an error for unknown keys; for some of them, with advice instead of the known keys."""
         for key in self.values:
             if key not in known:
                 where = f"{'.'.join(self.path)}: " if self.path else ""
+                if advice and key.casefold() in advice:
+                    raise self.error(f"{where}unknown key {shown(key, 60)}: {advice[key.casefold()]}", key)
                 hint = nearest(key, known)
                 raise self.error(f"{where}unknown key {shown(key, 60)}{hint}; expected {one_of(known)}", key)
 

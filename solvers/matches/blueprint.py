@@ -125,7 +125,8 @@ class ModelBlueprint:
         Raises
         ------
         InvalidStrategyError
-            If a file is not a strategy file of a preflop game, or the game's stack is not that of the table.
+            If a file is not a strategy file of a preflop game, the game's stack is not that of the table, or the game
+            has antes or a straddle.
         """
         games = {file: game_of(file) or "a game without a name" for file in files}
         (file, spec), *others = games.items()
@@ -138,6 +139,10 @@ class ModelBlueprint:
         if game is None or game.name != "preflop":
             raise InvalidStrategyError(f"{file} contains strategies of {spec}, expected those of a preflop game")
         rules, stack, found = Preflop(**game.parameters), _stack(table), cls.__new__(cls)
+        if any(rules.antes) or rules.straddle:
+            raise InvalidStrategyError(
+                f"{file} contains strategies of {spec}, expected a game without antes and straddle, like the table"
+            )
         if rules.stack != stack:
             raise InvalidStrategyError(
                 f"{file} contains strategies for a stack of {rules.stack} big blinds, but the table has {stack}"

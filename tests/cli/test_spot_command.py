@@ -56,7 +56,7 @@ def _in_a_folder(tmp_path, monkeypatch):
 def test_info_tells_sizes_and_betting_before_anything_is_built(capsys):
     record = json_of(capsys, "info", "river.toml")
     assert (record["game"], record["hands"], record["nodes"], record["leaves"]) == ("river.toml", [167, 246], 10, 17)
-    assert record["bytes"] == 8 * 5369
+    assert (record["street"], record["bytes"]) == ("river", 8 * 5369)
     (part,) = record["tree"]
     assert (part["street"], part["pot"], part["stack"]) == ("river", 200, 900)
     assert list(part["actions"]) == list(part["actions"]["check"]) == ["check", "bet 120", "all-in"]
@@ -68,7 +68,7 @@ def test_info_shows_the_tree_to_people(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[:4] == [
         "spot            toy.toml",
-        "board           QcJc9c3d2d",
+        "board           QcJc9c3d2d, river",
         "pot             100, 100 behind",
         "hands           2 oop and 1 ip (2 and 1 by weight)",
     ]
@@ -91,7 +91,7 @@ def test_info_of_a_flop_builds_nothing(capsys, monkeypatch):
     monkeypatch.setattr("treeplex.models.games.holdem.spot.SpotTree", None)
     monkeypatch.setenv("TREEPLEX_MEMORY", "1GB")
     record = json_of(capsys, "info", "flop.toml")
-    assert record["nodes"] == 2_131_940
+    assert (record["street"], record["nodes"]) == ("flop", 2_131_940)
     assert record["bytes"] == 5_139_181_368
 
 
@@ -155,6 +155,7 @@ def test_people_see_ev_equity_exploitability_and_frequencies(capsys):
     assert main(["solve", "toy.toml", "--tol", "0.1%", "--hands", "8h7h"]) == 0
     out = capsys.readouterr().out
     for text in (
+        "100, 100 behind, river QcJc9c3d2d",
         "exploitability",
         "% of the pot; at most the tolerance of 0.1%",
         "equity",

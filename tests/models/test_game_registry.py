@@ -45,6 +45,9 @@ def test_every_family_says_what_it_is(family):
     assert list(game.parameters) == [each.name for each in family.parameters]
 
 
+POSTS = {"small_blind": "1/2", "ante": "0", "bb_ante": "0", "straddle": "0"}
+
+
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [
@@ -69,8 +72,11 @@ def test_every_family_says_what_it_is(family):
         ("repeated_rps", {"rock": "1", "paper": "1", "scissors": "1", "rounds": "2"}),
         ("coin", {}),
         ("gadget_trap_1", {}),
-        ("preflop", {"stack": "100", "continuations": "4", "chooser": "bb", "raises": "3", "streets": "1"}),
-        ("three_handed", {"stack": "25"}),
+        (
+            "preflop",
+            {"stack": "100", "continuations": "4", "chooser": "bb", "raises": "3", "streets": "1", **POSTS},
+        ),
+        ("three_handed", {"stack": "25", **POSTS}),
     ],
 )
 def test_parameters_and_their_defaults(name, parameters):

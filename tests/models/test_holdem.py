@@ -183,6 +183,34 @@ def test_a_geometric_bet_is_all_in_at_the_end():
     assert betting.amounts([Size("e")], 100, 0, 1, 400, 2) == (100,)
     assert betting.amounts([Size("e")], 300, 0, 1, 300, 1) == (300,)
     assert betting.amounts([Size("e", 3)], 100, 0, 1, 1300, 1) == (100,)
+    assert betting.amounts([Size("e", 0, 60.0)], 100, 0, 1, 400, 2) == (60,)
+    assert betting.amounts([Size("e", 0, 200.0)], 100, 0, 1, 400, 2) == (100,)
+
+
+def test_sizes_in_chips_and_smallest_raises():
+    betting = Betting("30c, a", "100c, min, a", merge=0.0, add_all_in=0.0, force_all_in=0.0)
+    after = {
+        form.path(node): [form.actions[child] for child in form.children[node]]
+        for form in [HoldemSpot("Td9d6hQc2s", ["AA", "KK"], 100, 500, betting).public_form]
+        for node in form.decisions
+    }
+    assert after[()] == ["check", "bet 30", "all-in"]
+    assert after["bet 30",] == ["fold", "call", "raise 60", "raise 130", "all-in"]
+    assert after["bet 30", "raise 130"] == ["fold", "call", "raise 230", "all-in"]  # 100 more, twice
+    assert after["bet 30", "raise 60"] == ["fold", "call", "raise 90", "raise 160", "all-in"]
+
+
+def test_a_size_is_written_as_it_is_read():
+    for text in ("60%", "33.3%", "1234567c", "e", "3e", "2e150%", "e66.7%", "a"):
+        assert [str(size) for size in Size.read(text, "bets", raising=False)] == [text]
+    assert [str(size) for size in Size.read("min, 2.5x", "raises", raising=True)] == ["min", "2.5x"]
+
+
+def test_a_spot_says_where_antes_belong():
+    with pytest.raises(TypeError, match="HoldemSpot: ante is not a parameter of a spot: add the antes to pot"):
+        HoldemSpot("Td9d6hQc2s", ["AA", "KK"], 100, 100, ante=1)
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'stacks' \(did you mean stack\?\)"):
+        HoldemSpot("Td9d6hQc2s", ["AA", "KK"], 100, stacks=100)
 
 
 def test_sizes_close_to_larger_ones_are_left_out():
@@ -194,7 +222,7 @@ def test_sizes_close_to_larger_ones_are_left_out():
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"bets": "60"}, "bets at character 1: '60', expected 60%, e or a; write 60% for a share"),
+        ({"bets": "60"}, "bets at character 1: '60', expected 60%, 120c, e or a; write 60% for a share"),
         ({"bets": "2x"}, "a bet has no earlier bet to multiply"),
         ({"raises": "0.5x"}, "expected more than 1x"),
         ({"bets": "0%"}, "expected more than 0%"),

@@ -163,7 +163,16 @@ def test_biased_continuations_are_five_times_as_likely_to_do_what_they_prefer():
     assert short.value(0) == pytest.approx(-short.value(1))
 
 
-@pytest.mark.parametrize("rules", [Preflop(stack=2), pytest.param(Preflop(stack=6), marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize(
+    "rules",
+    [
+        Preflop(stack=2),
+        pytest.param(Preflop(stack=6), marks=pytest.mark.slow),
+        pytest.param(Preflop(stack=3, raises=1, continuations=1, ante=0.125, bb_ante=0.5), marks=pytest.mark.slow),
+        pytest.param(Preflop(stack=4.5, raises=1, straddle=2), marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
 def test_regret_minimisation_agrees_with_the_linear_program(rules):
     exact = solve(Nash(rules.game), "highs")
     learned = solve(Nash(rules.game), "dcfr", tol=0.0005)

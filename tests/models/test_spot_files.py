@@ -28,7 +28,7 @@ donk = "50%"
 merge = 0.1
 """
 CARD = "is not a card, expected a rank of 23456789TJQKA and a suit of cdhs"
-AMOUNT = "write 60% for a share of the pot: sizes are not amounts of chips"
+AMOUNT = "write 60% for a share of the pot, or 60c for chips"
 WHICH = "a percentage of hands does not say which; list them"
 SMALLER = "the smaller of the two stacks"
 ITEM = "expected AA, 66+, QQ-22, AKs, AKo, AK, A2s+, A5s-A2s, 98s-65s, AsKh or random"
@@ -147,27 +147,47 @@ OTHERS = [
      f"line 3: stack is [900, 800], {CHIPS} 0 to 10,000,000; {SMALLER} is the largest possible loss"),
     ("stack = 900", "effective_stack = 900",
      f"line 3: unknown key 'effective_stack' (did you mean stack?); {KEYS}"),
+    ("stack = 900", "stack = 900\nante = 1", "line 4: unknown key 'ante': add the antes to pot"),
+    ("stack = 900", "stack = 900\nblinds = [1, 2]", "line 4: unknown key 'blinds': add the blinds to pot"),
+    ("stack = 900", "stack = 900\nStraddle = 4", "line 4: unknown key 'Straddle': add the straddle to pot"),
     ('board = "Td9d6hQc2s"\n', "", 'board is missing, expected a flop, turn or river, such as "Td9d6h"'),
     ("board =", "bord =", f"line 1: unknown key 'bord' (did you mean board?); {KEYS}"),
     ('"60%, a"', "60", "line 8: bets.bet is 60, expected a string, such as '60%, a'"),
-    ('"60%, a"', '"60"', f"line 8: bets.bet at character 1: '60', expected 60%, e or a; {AMOUNT}"),
-    ('"60%, a"', '"a, 0.6"', "line 8: bets.bet at character 4: '0.6', expected 60%, e or a; write 60%"),
-    ('"60%, a"', '"2/3"', "line 8: bets.bet at character 1: '2/3', expected 60%, e or a; write 66.67%"),
-    ('"60%, a"', '"half pot"', "line 8: bets.bet at character 1: 'half pot', expected 60%, e or a; write 50%"),
+    ('"60%, a"', '"60"', f"line 8: bets.bet at character 1: '60', expected 60%, 120c, e or a; {AMOUNT}"),
+    ('"60%, a"', '"a, 0.6"', "line 8: bets.bet at character 4: '0.6', expected 60%, 120c, e or a; write 60%"),
+    ('"60%, a"', '"2/3"', "line 8: bets.bet at character 1: '2/3', expected 60%, 120c, e or a; write 66.67%"),
+    ('"60%, a"', '"half pot"', "line 8: bets.bet at character 1: 'half pot', expected 60%, 120c, e or a; write 50%"),
     ('"60%, a"', '"2x"',
-     "line 8: bets.bet at character 1: '2x', expected 60%, e or a; a bet has no earlier bet to multiply"),
+     "line 8: bets.bet at character 1: '2x', expected 60%, 120c, e or a; a bet has no earlier bet to multiply"),
     ('"60%, a"', '"0%"', "line 8: bets.bet at character 1: '0%', expected more than 0%"),
-    ('"60%, a"', '"-50%"', "line 8: bets.bet at character 1: '-50%', expected 60%, e or a"),
+    ('"60%, a"', '"-50%"', "line 8: bets.bet at character 1: '-50%', expected 60%, 120c, e or a"),
     ('"60%, a"', '"60%; a"',
-     "line 8: bets.bet at character 1: '60%; a', expected 60%, e or a; separate sizes by commas"),
-    ('"60%, a"', '"jam"', "line 8: bets.bet at character 1: 'jam', expected 60%, e or a; write a"),
+     "line 8: bets.bet at character 1: '60%; a', expected 60%, 120c, e or a; separate sizes by commas"),
+    ('"60%, a"', '"jam"', "line 8: bets.bet at character 1: 'jam', expected 60%, 120c, e or a; write a"),
     ('"60%, a"', '"none"',
-     "line 8: bets.bet at character 1: 'none', expected 60%, e or a; leave the string empty for no sizes"),
+     "line 8: bets.bet at character 1: 'none', expected 60%, 120c, e or a; leave the string empty for no sizes"),
+    ('"60%, a"', '"min"', ("line 8: bets.bet at character 1: 'min', expected 60%, 120c, e or a; a spot has no blinds: "
+     "write the smallest bet in chips, such as 10c")),
+    ('"60%, a"', '"a, 2e150"', ("line 8: bets.bet at character 4: '2e150', expected 60%, 120c, e or a; write 2e150% "
+     "for a geometric size of at most 150% of the pot")),
+    ('"60%, a"', '"12.5c"',
+     "line 8: bets.bet at character 1: '12.5c', expected 60%, 120c, e or a; chips are whole: count in smaller chips"),
+    ('"60%, a"', '"$50"',
+     "line 8: bets.bet at character 1: '$50', expected 60%, 120c, e or a; write 50c for chips"),
+    ('"60%, a"', '"2.5bb"', ("line 8: bets.bet at character 1: '2.5bb', expected 60%, 120c, e or a; a spot counts in "
+     "chips: write 120c for 120 chips")),
+    ('"2.5x"', '"+100"',
+     "line 9: bets.raise at character 1: '+100', expected 2.5x, 45%, 100c, min, e or a; write 100c for chips"),
+    ('"60%, a"', '"0c"', "line 8: bets.bet at character 1: '0c', expected more than 0c"),
+    ('"60%, a"', '"20000000c"', "line 8: bets.bet at character 1: '20000000c', expected at most 10000000c"),
+    ('"60%, a"', '"e0%"', "line 8: bets.bet at character 1: 'e0%', expected more than 0%"),
     ('"60%, a"', '"200000%"', "line 8: bets.bet at character 1: '200000%', expected at most 100000%"),
     ('"2.5x"', '"1x"', "line 9: bets.raise at character 1: '1x', expected more than 1x"),
-    ('"2.5x"', '"3"', "line 9: bets.raise at character 1: '3', expected 2.5x, 45%, e or a; write 3x"),
+    ('"2.5x"', '"min-raise"',
+     "line 9: bets.raise at character 1: 'min-raise', expected 2.5x, 45%, 100c, min, e or a; write min"),
+    ('"2.5x"', '"3"', "line 9: bets.raise at character 1: '3', expected 2.5x, 45%, 100c, min, e or a; write 3x"),
     ('donk = "50%"', 'donk = "fifty"',
-     "line 11: bets.river.oop.donk at character 1: 'fifty', expected 60%, e or a"),
+     "line 11: bets.river.oop.donk at character 1: 'fifty', expected 60%, 120c, e or a"),
     ('donk = "50%"', 'donks = "50%"',
      "line 11: bets.river.oop: unknown key 'donks' (did you mean donk?); expected bet, raise or donk"),
     ("raise =", "raises =",
@@ -266,7 +286,11 @@ def test_a_spot_is_known_by_its_board_whatever_its_name(tmp_path):
 def test_a_file_says_what_python_says():
     """What one writes the other reads, and both give the same tree and hands."""
     betting = Betting(
-        {"oop river": "50%", "turn": "75%, a", "ip": "60%, 3e"}, "2.5x, 45%", {"river": "33%"}, merge=0.2, raise_cap=3
+        {"oop river": "50%", "turn": "75%, a", "ip": "60%, 3e, 1234567c"},
+        "2.5x, 45%, min, 2e150%",
+        {"river": "33%"},
+        merge=0.2,
+        raise_cap=3,
     )
     spot = HoldemSpot("Td9d6hQc", ["QQ+, AsKh, T9s:0.25, JhJd:0.5", "random"], 100, 300, betting)
     spot.to_toml("again.toml")

@@ -122,8 +122,14 @@ def test_a_blueprint_plays_strategy_files_before_the_flop(continuations: int, tm
             assert read.behaviour(line) == pytest.approx(one)
     other = Profile.uniform(load_game("kuhn"))
     other.save(tmp_path / "kuhn.npz")
+    Profile.uniform(load_game("preflop:stack=6,continuations=0,ante=1")).save(tmp_path / "antes.npz")
     for files, stack, said in (
         (["kuhn.npz"], 600, "kuhn.npz contains strategies of kuhn, expected those of a preflop game"),
+        (
+            ["antes.npz"],
+            600,
+            "antes.npz contains strategies of preflop:stack=6,continuations=0,ante=1, expected a game",
+        ),
         (["both.npz"], 900, "both.npz contains strategies for a stack of 6 big blinds, but the table has 9"),
         (["both.npz", "kuhn.npz"], 600, f"kuhn.npz contains strategies of kuhn, expected {game.spec}, the game of"),
     ):

@@ -13,7 +13,9 @@ from .cards import ITEMS
 S = TypeVar("S")
 STREETS = ("flop", "turn", "river")
 SEATS = ("oop", "ip")
-_SIZE = re.compile(r"^(?:(\d+(?:\.\d+)?)(%|x)|(\d+)?(e)|(a))$")
+_SIZE = re.compile(r"(?:(\d+(?:\.\d+)?)(%|x)|(\d+)(c)|(\d+)?(e)(?:(\d+(?:\.\d+)?)%)?|(a|min))")
+#: The bounds of the numbers in sizes, by unit; the lower one is excluded.
+_BOUNDS = {"%": (0.0, 1e5), "x": (1.0, 1e3), "c": (0.0, 1e7), "e": (0.0, 1e3)}
 
 
 @dataclass(frozen=True)
@@ -22,21 +24,27 @@ class Size:
 
     Attributes
     ----------
-    kind : {"%", "x", "e", "a"}
-        A share of the pot, a multiple of the last bet, geometric over the remaining streets, or all-in.
+    kind : {"%", "x", "c", "e", "min", "a"}
+        A share of the pot, a multiple of the last bet, chips, geometric over streets, the smallest legal raise, or
+        all-in.
     number : float
+        For a geometric size, the number of streets; 0 for all remaining ones.
+    largest : float
+        The largest geometric size, in per cent of the pot; 0 if there is no limit.
     """
 
     kind: str
     number: float = 0.0
+    largest: float = 0.0
 
     def __str__(self) -> str:
-        return f"{self.number:g}{self.kind}" if self.number else self.kind
+        number, largest = (f"{one:.10g}" if one else "" for one in (self.number, self.largest))
+        return f"{number}{self.kind}{largest}{'%' * bool(largest)}"
 
     @classmethod
     def read(cls, text: str, what: str, raising: bool) -> "tuple[Size, ...]":
         """Parse sizes, such as ``"60%, e, a"``."""
-        such_as = "2.5x, 45%, e or a" if raising else "60%, e or a"
+        such_as = "2.5x, 45%, 100c, min, e or a" if raising else "60%, 120c, e or a"
         if not isinstance(text, str):
             raise InvalidGameError(
                 f"{what} is {shown(text, 60)}, expected a string, such as '{such_as.partition(',')[0]}, a'"
@@ -45,36 +53,47 @@ class Size:
         for item in ITEMS.finditer(text):
             written, where = item[0], f"{what} at character {item.start() + 1}"
             folded = re.sub(r"\s+", "", written.lower())
-            found = _SIZE.match({"allin": "a", "all-in": "a"}.get(folded, folded))
-            if found is None or (found.group(2) == "x" and not raising):
+            found = _SIZE.fullmatch({"allin": "a", "all-in": "a"}.get(folded, folded))
+            if found is None or (not raising and (found[2] == "x" or found[8] == "min")):
                 raise InvalidGameError(
                     f"{where}: {shown(written, 60)}, expected {such_as}{_meant(folded, written, raising)}"
                 )
-            kind = found.group(2) or found.group(4) or found.group(5)
-            number = float(found.group(1) or found.group(3) or 0.0)
-            least, most = {"%": (0.0, 1e5), "x": (1.0, 1e3), "e": (-1.0, 1e3)}.get(kind, (-1.0, 1.0))
-            if not least < number <= most:
-                expected = f"more than {least:g}{kind}" if number <= least else f"at most {most:g}{kind}"
-                raise InvalidGameError(f"{where}: {shown(written, 60)}, expected {expected}")
-            sizes.append(cls(kind, number))
+            kind = found[2] or found[4] or found[6] or found[8]
+            numbers = [(found[1] or found[3] or found[5], kind), (found[7], "%")]
+            for number, unit in ((float(text), unit) for text, unit in numbers if text):
+                least, most = _BOUNDS[unit]
+                if not least < number <= most:
+                    expected = f"more than {least:g}{unit}" if number <= least else f"at most {most:.10g}{unit}"
+                    raise InvalidGameError(f"{where}: {shown(written, 60)}, expected {expected}")
+            sizes.append(cls(kind, *(float(text or 0.0) for text, _ in numbers)))
         return tuple(sizes)
+
+
+#: Advice on strings that are not sizes: a pattern, whether it applies to bets or raises, and what to write.
+_ADVICE = (
+    (r"\d+(\.\d+)?x", "bet", "a bet has no earlier bet to multiply"),
+    (r"x?(\d(?:\.\d{1,3})?)x?", "raise", r"write \1x"),
+    (r"min|min-?bet|minimum", "bet", "a spot has no blinds: write the smallest bet in chips, such as 10c"),
+    (r"min-?raise|minimum|mr", "raise", "write min"),
+    (r"(\d{1,9})", "bet raise", r"write \1% for a share of the pot, or \1c for chips"),
+    (r"\d{0,9}\.\d{1,9}c", "bet raise", "chips are whole: count in smaller chips"),
+    (r"[\d.]{1,9}bb", "bet raise", "a spot counts in chips: write 120c for 120 chips"),
+    (r"(?:c|\$|\+)?(\d{1,9})(?:\$|chips?)?", "bet raise", r"write \1c for chips"),
+    (r"(\d{0,3}e)(\d{1,5})(?:x|p|pot)?", "bet raise", r"write \1\2% for a geometric size of at most \2% of the pot"),
+    (r"half|halfpot", "bet raise", "write 50%"),
+    (r"jam|shove|max", "bet raise", "write a"),
+    (r"geo|geometric", "bet raise", "write e"),
+    (r"none|no|-", "bet raise", "leave the string empty for no sizes"),
+)
 
 
 def _meant(folded: str, written: str, raising: bool) -> str:
     """Return a suggestion for a string that is not a valid size."""
-    if re.fullmatch(r"\d+(\.\d+)?x", folded):
-        return "; a bet has no earlier bet to multiply"
-    if raising and (found := re.fullmatch(r"x?(\d(?:\.\d{1,3})?)x?", folded)):
-        return f"; write {found[1]}x"
-    if re.fullmatch(r"\d{1,9}c?", folded):
-        return f"; write {folded.strip('c')}% for a share of the pot: sizes are not amounts of chips"
+    for pattern, kinds, advice in _ADVICE:
+        if ("raise" if raising else "bet") in kinds and (found := re.fullmatch(pattern, folded)):
+            return f"; {found.expand(advice)}"
     if found := re.fullmatch(r"(\d{0,3}(?:\.\d{1,6})?)(?:/(\d{1,3}))?(?:p|pot)?", folded):
         return f"; write {100 * float(found[1] or 1) / (float(found[2] or 1) or 1):.4g}%"
-    words = {"half": "50%", "halfpot": "50%", "jam": "a", "shove": "a", "max": "a", "geo": "e", "geometric": "e"}
-    if folded in words:
-        return f"; write {words[folded]}"
-    if folded in ("none", "no", "-"):
-        return "; leave the string empty for no sizes"
     return "; separate sizes by commas" if re.search(r"[;/|&]|%.*%|[%xe]\s+\S", written) else ""
 
 
@@ -357,9 +376,14 @@ class Betting:
                 amounts.append(previous + rounded(size.number / 100.0 * pot))
             elif size.kind == "x":
                 amounts.append(rounded(size.number * previous))
+            elif size.kind == "c":
+                amounts.append(previous + int(size.number))
+            elif size.kind == "min":
+                amounts.append(least)
             else:
                 behind, count = most - previous, int(size.number) or streets
                 share = ((2.0 * behind / pot + 1.0) ** (1.0 / count) - 1.0) / 2.0
+                share = min(share, size.largest / 100.0) if size.largest else share
                 amounts.append(previous + rounded(share * pot))
         if sizes and most <= previous + rounded(self.add_all_in * pot):
             amounts.append(most)

@@ -75,7 +75,7 @@ def spot_page(
     >>> from treeplex.models.games.holdem.browser import spot_page
     >>> spot = HoldemSpot("QcJc9c3d2d", ["AcKc, 8h7h", "QdQh"], pot=100, stack=100, bets="100%")
     >>> spot_page(SolvedSpot(spot, solve(Nash(spot.game)).profile))
-    Page('QcJc9c3d2d, pot 100, stack 100')
+    Page('river QcJc9c3d2d, pot 100, stack 100')
     """
     spot, title = solved.spot, title_of(solved)
     lost = solved.profile.exploitability
@@ -102,9 +102,9 @@ def spot_page(
 
 
 def title_of(solved: SolvedSpot) -> str:
-    """Return the board, the pot and the stacks as one line."""
+    """Return the street, the board, the pot and the stacks as one line."""
     spot = solved.spot
-    return f"{spot.board}, pot {spot.pot:,}, stack {spot.stack:,}"
+    return f"{spot.street} {spot.board}, pot {spot.pot:,}, stack {spot.stack:,}"
 
 
 def earned(solved: SolvedSpot) -> Iterator[Content]:

@@ -1,6 +1,6 @@
 """The public forms of the preflop model: played out, and with multi-valued states at the flop."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import pairwise
 
@@ -74,13 +74,16 @@ class PlayedOut:
 
     @cached_property
     def amounts(self) -> tuple[Indices, Floats, Indices, Floats]:
-        """The leaves after a fold with player 0's payoff, and those with a showdown and its stakes."""
-        over = np.flatnonzero(self.players == TERMINAL).tolist()
-        folds = [node for node in over if self.states[node].folded >= 0]
-        shown = [node for node in over if self.states[node].folded < 0]
-        paid = [(1 if (one := self.states[node]).folded else -1) * one.paid[one.folded] for node in folds]
-        stakes = [self.states[node].paid[0] for node in shown]
-        return np.array(folds), np.array(paid, float), np.array(shown), np.array(stakes, float)
+        """The leaves with a fixed payoff of player 0, after a fold or for antes, and those with a showdown and stakes.
+
+        If antes differ, a showdown also has a fixed payoff: that of a split pot.
+        """
+        over = {node: self.states[node] for node in np.flatnonzero(self.players == TERMINAL).tolist()}
+        fixed = {node: self.rules.payoff(state) for node, state in over.items()}
+        shown = [node for node, state in over.items() if state.folded < 0]
+        paid = {node: amount for node, amount in fixed.items() if amount or over[node].folded >= 0}
+        stakes = [self.rules.payoff(self.states[node], 1) - fixed[node] for node in shown]
+        return np.array([*paid]), np.array([*paid.values()], float), np.array(shown), np.array(stakes, float)
 
     @property
     def flops(self) -> list[int]:
@@ -173,7 +176,7 @@ class _Learner:
         values = np.zeros_like(played)
         values[folds] = (sign * paid[:, None]).astype(np.float32) * _product(reach[folds], self.together)
         # Both matrices from the other player's view: the first is symmetric, and the second antisymmetric.
-        values[shown] = stakes[:, None].astype(np.float32) * _product(reach[shown], self.shown.T)
+        values[shown] += stakes[:, None].astype(np.float32) * _product(reach[shown], self.shown.T)
         own = (self.movers == player)[:, None]
         weights = np.where(own, played[1:], np.float32(1))
         for nodes, above in reversed(self.levels):
@@ -240,7 +243,7 @@ def _values(tree: PlayedOut, played: Floats, flop: int, chooser: int, bias: int)
 
 def _played_out(rules: Preflop) -> PlayedOut:
     """Return the same model without continuations, played out."""
-    return played_out(Preflop(stack=rules.stack, continuations=0, raises=rules.raises, streets=rules.streets))
+    return played_out(replace(rules, continuations=0, chooser="bb"))
 
 
 def _betting(rules: Preflop) -> tuple[PublicForm, dict[int, int], list[tuple[int, int, int]]]:

@@ -97,7 +97,7 @@ class PreflopNode(ChartedNode):
     actions : tuple of str
         At a flop, the chooser's continuations.
     pot : float
-        In big blinds.
+        In big blinds, antes included.
     """
 
     solved: SolvedPreflop
@@ -112,7 +112,7 @@ class PreflopNode(ChartedNode):
         mover = PREFLOP_SEATS[player] if player >= 0 else ""
         super().__init__(solved, path, mover, tuple(str(form.actions[child]) for child in moving))
         self.state = _after(solved.rules, self.path)
-        self.pot = float(sum(self.state.paid))
+        self.pot = float(solved.rules.pot(self.state))
 
     def _title(self, who: str) -> str:
         return f"{who or 'both'} after {', '.join(self.path) or 'the blinds'}, pot {self.pot:g} BB"
@@ -151,8 +151,10 @@ class PreflopNode(ChartedNode):
 
         Net of the chips put in from there on: a fold is worth 0.
         """
+        antes = self.solved.rules.antes
         return tuple(
-            self.solved.profile.values(player, self.node) + float(self.state.paid[player]) for player in (0, 1)
+            self.solved.profile.values(player, self.node) + float(self.state.paid[player] + antes[player])
+            for player in (0, 1)
         )
 
     @cached_property

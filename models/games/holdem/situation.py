@@ -8,20 +8,20 @@ from functools import cached_property
 from itertools import combinations, permutations
 from math import comb
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from ....seqform.arrays import Floats, Indices, frozen
 from ....seqform.card_payoff import CardPayoff
-from ....seqform.checks import check_choice, check_type, is_number, is_whole
+from ....seqform.checks import Explained, check_choice, check_type, is_number, is_whole
 from ....seqform.errors import InvalidGameError, shown
 from ....seqform.game import Game
 from ....seqform.number_texts import read_share
 from ....seqform.public_form import PublicForm
 from ....seqform.sheet import error
 from ....seqform.strategy import Strategy
-from .bets import SEATS, Betting, Decision, Ended, first, following, moves
+from .bets import SEATS, STREETS, Betting, Decision, Ended, first, following, moves
 from .cards import CARDS, DECKS, HAND_NAMES, HANDS, Range, hand_numbers, read_board
 from .showdown import alive, fold_payoff, showdown_payoff
 
@@ -31,6 +31,14 @@ _MOST_CHIPS = 10_000_000
 #: Bytes that a node of the public tree takes, that a hand takes on a board, and that the first solve takes for each
 #: street to come, as measured on turns and flops of two to 130 million numbers.
 _NODE, _HAND, _STREET = 230, 100, 7_000_000
+
+
+#: Names that are not parameters of a spot, and what to write instead.
+NOT_PARAMETERS = {
+    **dict.fromkeys(("ante", "antes", "bb_ante", "big_blind_ante"), "add the antes to pot"),
+    **dict.fromkeys(("blind", "blinds", "small_blind", "big_blind", "sb", "bb"), "add the blinds to pot"),
+    **dict.fromkeys(("straddle", "straddles"), "add the straddle to pot"),
+}
 
 
 @dataclass(frozen=True)
@@ -81,7 +89,7 @@ class SpotSize:
 
 
 @dataclass(frozen=True, eq=False)
-class Situation(ABC):
+class Situation(Explained, ABC):
     """The data of a spot, and the ranges, payoffs and betting that follow from it.
 
     The parameters are those of :class:`~treeplex.models.games.holdem.HoldemSpot`.
@@ -98,6 +106,13 @@ class Situation(ABC):
     deck: Literal["full", "short"] = "full"
     rake: float | str = 0.0  # a float, after parsing
     rake_cap: float = math.inf
+
+    def __new__(cls, *arguments: Any, **options: Any) -> Self:
+        """Check the names of the arguments."""
+        for name in options:
+            if name in NOT_PARAMETERS:
+                raise TypeError(f"{cls.__name__}: {name} is not a parameter of a spot: {NOT_PARAMETERS[name]}")
+        return super().__new__(cls, *arguments, **options)
 
     def __post_init__(self, bets: str | Mapping[str, Any] | None) -> None:
         check_choice(self.deck, "deck", InvalidGameError, tuple(DECKS))
@@ -118,6 +133,11 @@ class Situation(ABC):
     def cards(self) -> tuple[int, ...]:
         """The board, as numbers of cards."""
         return tuple(read_board(self.board, self.deck))
+
+    @property
+    def street(self) -> str:
+        """The street on which the spot begins: ``flop``, ``turn`` or ``river``."""
+        return STREETS[len(self.cards) - 3]
 
     @property
     def unseen(self) -> tuple[int, ...]:

@@ -27,7 +27,7 @@ from ..betting import Offer, PlacedOffer
 from .bets import SEATS, Betting
 from .cards import DECKS, Range, read_board
 from .locks import Lock, constraints_of, line_functionals, shares
-from .situation import Situation, SpotSize, check_chips, hands_of, read_cap, read_rake
+from .situation import NOT_PARAMETERS, Situation, SpotSize, check_chips, hands_of, read_cap, read_rake
 from .size import SEQUENCE_FORM, check_size, spot_size
 from .spot_tree import SpotTree, about_nodes
 from .values import hand_values
@@ -54,7 +54,7 @@ class HoldemSpot(Situation):
         In the format of :meth:`Range.parse <treeplex.models.games.holdem.Range.parse>`; hands with a card of the board
         are dropped.
     pot, stack : int
-        Chips in the middle at the start of the spot, and the remaining chips of each player.
+        Chips in the middle at the start of the spot, blinds and antes included, and the remaining chips of each player.
     betting : Betting
         Sizes and thresholds.
     bets : str or mapping, optional
@@ -122,7 +122,7 @@ class HoldemSpot(Situation):
 
     @classmethod
     def _read(cls, top: Table, spec: str) -> "HoldemSpot":
-        top.check_keys(_KEYS)
+        top.check_keys(_KEYS, NOT_PARAMETERS)
         board = top.needs("board", 'a flop, turn or river, such as "Td9d6h"')
         deck: Any = top.values.get("deck", "full")
         with top.about("deck"):

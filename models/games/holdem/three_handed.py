@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from operator import add
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from ....seqform.parameters import About, check_parameters
 from ....seqform.rules import TERMINAL
 from ..registry import Family
+from .posts import HALF, Amount, Ante, BigBlindAnte, Posts, SmallBlind, Straddle, amount
 
 if TYPE_CHECKING:
     from ....seqform.budget import FormSize
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 #: The seats by player, in the order in which they act before the flop.
 SEATS = ("button", "sb", "bb")
-#: Raises are to one of these amounts, in big blinds, or all-in.
+#: Raises are to one of these amounts, in big blinds or straddles, or all-in.
 SIZES = (2, 3)
 
 
@@ -28,7 +29,7 @@ class Pot:
     Parameters
     ----------
     paid : three Fractions
-        The amount that each player has put in, in big blinds.
+        The amount that each player has put in, in big blinds, without antes.
     mover : int
     folded : frozenset of int
     waiting : int
@@ -52,23 +53,38 @@ class Pot:
 
 
 @dataclass(frozen=True)
-class ThreeHanded:
+class ThreeHanded(Posts):
     """Three-handed no-limit hold'em before the flop, with 169 classes of hands.
 
     The button (player 0) moves first, then the small blind (player 1), who has posted half a big blind, and the big
     blind (player 2), who has posted one. The mover folds, calls, raises to 2 or 3 big blinds, or goes all-in; a raise
-    must exceed every earlier one. Payoffs are big blinds: 0.001 is 1 mBB.
+    must exceed every earlier one. Every amount, and every payoff, is in big blinds: 0.001 is 1 mBB.
+
+    With a `straddle`, which the button posts, the small blind moves first, and raises are to 2 or 3 straddles.
 
     Once the betting is over, the board is dealt and hands are shown.
 
     Parameters
     ----------
-    stack : int
-        The chips of each player, in big blinds.
+    stack : int or Fraction
+        The chips of each player before blinds and antes, in big blinds.
+    small_blind : int or Fraction
+        In big blinds: 2/5 for blinds of 2 and 5.
+    ante, bb_ante : int or Fraction
+        The ante of each player, and the ante that only the big blind posts, in big blinds. Antes are part of the pot
+        and not of the bets.
+    straddle : int or Fraction
+        In big blinds; 0 if there is none.
+
+    Raises
+    ------
+    InvalidGameError
+        If a number is out of range, or antes, blinds and straddle leave nobody a bet.
 
     Notes
     -----
-    *Simplified*: there are no bets after the flop. Folded cards affect the opponents' possible hands but not the
+    *Simplified*: there are no bets after the flop. With `bb_ante`, nobody bets more than the big blind has left, so
+    there are no side pots. Folded cards affect the opponents' possible hands but not the
     distribution of boards. Two players are therefore paid by the exact equities of their classes. The shares of three
     players come from a file made by ``examples/three_handed_equities.py``. It uses two deals of every three classes on
     each kind of board, about 130,000 possible ones, with a standard error of about 0.2 % of the pot.
@@ -94,15 +110,16 @@ class ThreeHanded:
     name: ClassVar[str] = "three_handed"
     num_players: ClassVar[int] = 3
 
-    stack: Annotated[int, About("stack of each player, in big blinds", minimum=4, maximum=1000)] = 25
-
-    def __post_init__(self) -> None:
-        check_parameters(self)
+    stack: Annotated[Amount, amount("stack of each player", 4, 1000)] = 25
+    small_blind: SmallBlind = HALF
+    ante: Ante = 0
+    bb_ante: BigBlindAnte = 0
+    straddle: Straddle = 0
 
     @property
     def begun(self) -> Pot:
-        """The start of the hand: the blinds are posted."""
-        return Pot((Fraction(0), Fraction(1, 2), Fraction(1)), 0)
+        """The start of the hand: antes and blinds are posted."""
+        return Pot(self.blinds, self.begins)
 
     def moves(self, state: Pot) -> Iterator[tuple[str, Pot]]:
         """Yield each action of the mover, from fold to all-in, with the state that follows."""
@@ -111,11 +128,12 @@ class ThreeHanded:
             yield "fold", self._next(replace(state, folded=state.folded | {me}, waiting=state.waiting - 1))
         name = "call" if state.paid[me] < level else "check"
         yield name, self._next(replace(state, paid=_with(state.paid, me, level), waiting=state.waiting - 1))
-        for amount in map(Fraction, (*SIZES, self.stack)):
-            if amount > level:
-                name = "all-in" if amount == self.stack else f"raise {amount}"
+        sizes = [size * self.opened for size in SIZES]
+        for total in (*(size for size in sizes if size < self.most), self.most):
+            if total > level:
+                name = "all-in" if total == self.most else f"raise {float(total):.10g}"
                 waiting = len(state.in_play) - 1
-                yield name, self._next(replace(state, paid=_with(state.paid, me, amount), waiting=waiting))
+                yield name, self._next(replace(state, paid=_with(state.paid, me, total), waiting=waiting))
 
     def _next(self, state: Pot) -> Pot:
         """Return a state in which it is the next player's turn."""
@@ -130,8 +148,12 @@ class ThreeHanded:
         from .three_handed_form import joint_form
 
         states, players, parents, actions = self._tree
-        over = {node: (state.paid, state.in_play) for node, state in enumerate(states) if state.is_over}
-        return joint_form(players, parents, actions, over, self.stack)
+        over = {
+            node: (tuple(map(add, state.paid, self.antes)), state.in_play)
+            for node, state in enumerate(states)
+            if state.is_over
+        }
+        return joint_form(players, parents, actions, over, float(self.stack))
 
     def form_size(self) -> "FormSize":
         """Return the size of the sequence form, from the betting alone."""

@@ -75,16 +75,16 @@ def deal() -> npt.NDArray[Any]:
     return frozen((found / found.sum()).astype(np.float32))
 
 
-#: The amounts put in at a leaf, and the players who have not folded.
+#: The amounts put in at a leaf, antes included, and the players who have not folded.
 Over = tuple[Sequence[Fraction], Sequence[int]]
 
 
 def joint_form(
-    players: Sequence[int], parents: Sequence[int], actions: Sequence[str], over: Mapping[int, Over], stack: int
+    players: Sequence[int], parents: Sequence[int], actions: Sequence[str], over: Mapping[int, Over], stack: float
 ) -> JointForm:
     """Return a public tree as a game, with properties of each leaf."""
     Budget().require(_BYTES, "payoffs of three classes")
-    return JointForm(players, parents, actions, [CLASSES] * 3, _leaves(over), deal(), float(stack) * 2)
+    return JointForm(players, parents, actions, [CLASSES] * 3, _leaves(over), deal(), stack * 2)
 
 
 def form_size(players: Sequence[int], parents: Sequence[int], actions: Sequence[str]) -> FormSize:
