@@ -61,9 +61,10 @@ class _Where:
         where = {"backend": self.backend, "address": self.address, "jobs": self.jobs, "retry": self.retry}
         if self.on is None:
             return where
+        known = ("local", "dask", "ray")
         found = re.fullmatch(r"local(?::([1-9][0-9]{0,5}))?|(dask|ray)://(\S*)", self.on.strip())
         if found is None:
-            hint = nearest(self.on.partition(":")[0], ("local", "dask", "ray"))
+            hint = nearest(self.on.partition(":")[0], known) if self.on.partition(":")[0] not in known else ""
             raise CommandLineError(
                 f"--on {self.on}{hint}: expected local, local:N, dask://HOST:PORT or ray://HOST:PORT"
             )

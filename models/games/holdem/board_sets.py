@@ -16,8 +16,9 @@ from ....seqform.interchange.toml_table import Table, read_toml
 from ....seqform.number_texts import read_float
 from ....seqform.public_form import is_any_card
 from .bets import SEATS
-from .cards import CARDS, HANDS, Range, hand_numbers, read_board
+from .cards import CARDS, DECKS, HANDS, Range, hand_numbers, read_board
 from .flops import WeightedBoard, flop_classes, flop_subset
+from .showdown import alive
 from .spot import KEYS, HoldemSpot
 
 _EXPECTED = (
@@ -92,13 +93,15 @@ class BoardSet:
         A board without the cards of two hands is as likely as any other such board of its size. So the probability of
         a board, given both ranges, is proportional to this weight.
         """
-        return np.array([self._pairs(one.board) for one in self.boards])
-
-    def _pairs(self, board: str) -> float:
-        try:
-            return self.on(board).pairs
-        except InvalidGameError:  # no hand of a range is left
-            return 0.0
+        dealt = HANDS.min(axis=1) >= DECKS[self.spot.deck].start
+        first, second = (one.weights * dealt for one in self.spot._ranges)
+        found = []
+        for one in self.boards:
+            free = alive(read_board(one.board), np.arange(len(HANDS)))
+            mine, theirs = first * free, second * free
+            held = sum(np.bincount(HANDS[:, place], theirs, 52) for place in (0, 1))
+            found.append(mine @ (theirs.sum() - held[HANDS].sum(axis=1) + theirs))
+        return np.where(np.array(found) > 1e-12, found, 0.0)
 
     def _named(self, text: str) -> tuple[WeightedBoard, ...]:
         if found := _NEXT.fullmatch(text):
