@@ -76,18 +76,48 @@ def read_boards(within: Any, file: str) -> "tuple[BoardsFile, list[dict[str, Any
             raise CommandLineError(
                 f"{file}: [solve]: at: {shown(line, 60)} deals a card, expected actions on one street"
             )
-    lines = list(dict.fromkeys(", ".join(Place.at(read.boards.spot, line).path) for line in lines))
-    shared = {"spot": _without_board(read.boards), "at": [line for line in lines if line], "keep": keep, **options}
-    pairs = zip(read.boards.boards, read.boards.reach.tolist(), strict=True)
-    settings = [{"board": one.board, **shared} for one, weight in pairs if weight > 0.0]
+    settings = board_settings(read.boards, lines, keep, **options)
     if not settings:
         raise CommandLineError(f"{file}: boards: none of them leaves both ranges hands that can be dealt together")
     return read, settings
 
 
-def _without_board(boards: "BoardSet") -> str:
-    """Return the spot's file without its board; comments and the order of its keys do not matter."""
-    return boards.spot.to_toml().partition("\n")[2]
+def board_settings(
+    boards: "BoardSet", at: Sequence[str] = (), keep: bool = False, **options: Any
+) -> list[dict[str, Any]]:
+    """Return the settings of :func:`solve_board`, one for each board of a set that the ranges can reach.
+
+    Parameters
+    ----------
+    boards : BoardSet
+    at : sequence of str
+        Lines on the first street.
+    keep : bool
+    **options
+        The other arguments of :func:`solve_board`.
+
+    Raises
+    ------
+    InvalidGameError
+        If there is no such line.
+
+    Examples
+    --------
+    >>> from treeplex.cli.boards import board_settings
+    >>> from treeplex.models.games.holdem import BoardSet, HoldemSpot
+    >>> spot = HoldemSpot("QcJc9c3d2d", ["AcKc, 8h7h", "QdQh"], pot=100, stack=100, bets="100%")
+    >>> settings = board_settings(BoardSet(spot, ["QcJc9c3d2d", "QcQdQh3d2d"]), tol="1%")
+    >>> [(one["board"], one["tol"]) for one in settings]
+    [('QcJc9c3d2d', '1%')]
+    """
+    from ..models.games.holdem.places import Place
+
+    lines = dict.fromkeys(", ".join(Place.at(boards.spot, line).path) for line in at)
+    # Without the board in the first line, and without comments, so that neither makes other results.
+    text = boards.spot.to_toml().partition("\n")[2]
+    shared = {"spot": text, "at": [line for line in lines if line], "keep": keep, **options}
+    pairs = zip(boards.boards, boards.reach.tolist(), strict=True)
+    return [{"board": one.board, **shared} for one, weight in pairs if weight > 0.0]
 
 
 def solve_board(

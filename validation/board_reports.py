@@ -5,15 +5,17 @@ from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
+from ..models.games.holdem.cards import RANKS
 from ..models.games.holdem.flops import TEXTURES, Texture, WeightedBoard
 from ..seqform.checks import is_number
+from ..seqform.interchange import page
 from ..seqform.interchange.encoding import json_ready
 from ..seqform.interchange.files import csv_text
+from ..seqform.sheet import chips, count, error, share, typeset
 from .sweeps import Sweep, SweepRow
 
 if TYPE_CHECKING:
     from ..models.games.holdem.board_sets import BoardSet
-    from ..seqform.interchange.page import Page
 
 #: The columns of every board before the frequencies, with the key of a solve's JSON and the place in its list.
 _NUMBERS: Mapping[str, tuple[str, int | None]] = {
@@ -26,6 +28,16 @@ _NUMBERS: Mapping[str, tuple[str, int | None]] = {
 _LAST = ("exploitability", "exploitability_percent", "status", "method", "iterations", "bytes")
 #: The columns that are averaged over boards besides frequencies.
 AVERAGED = (*_NUMBERS, "exploitability_percent")
+
+#: The largest size of a table of boards, in bytes: 1,755 boards with many sizes.
+_ROOM = 4_000_000
+#: The headings of columns on the page, if they differ from their names.
+_HEADINGS = {
+    "oop_ev": "EV oop",
+    "ip_ev": "EV ip",
+    "oop_equity": "equity oop",
+    "exploitability_percent": "exploitability %",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,20 +134,20 @@ class BoardReport(Sweep):
         """Return a flat row for each board: weight, texture, EV, equity, frequencies, certificate, time and memory."""
         by_number = {row.number: row for row in self.rows}
         found = []
-        for number, (one, share) in enumerate(zip(self.boards, self.shares, strict=True), 1):
+        for number, (one, of) in enumerate(zip(self.boards, self.shares, strict=True), 1):
             row = by_number.get(number)
             if row is not None:
-                found.append(self._record(one, share, row))
+                found.append(self._record(one, of, row))
         return found
 
-    def _record(self, one: WeightedBoard, share: float, row: SweepRow) -> dict[str, Any]:
+    def _record(self, one: WeightedBoard, of: float, row: SweepRow) -> dict[str, Any]:
         result: Mapping[str, Any] = row.result or {}
         numbers = dict(result.get("root", {}))
         for line, node in result.get("lines", {}).items():
             numbers |= {f"{line}: probability": node["probability"]}
             numbers |= {f"{line}: {name}": value for name, value in _of_line(node).items()}
         return json_ready(  # type: ignore[no-any-return]
-            {"board": one.board, "weight": one.weight, "share": share}
+            {"board": one.board, "weight": one.weight, "share": of}
             | asdict(Texture.of(one.board, self.deck))
             | {name: _part(result, key, place) for name, (key, place) in _NUMBERS.items()}
             | {name: numbers.get(name) for name in self.frequencies}
@@ -180,7 +192,7 @@ class BoardReport(Sweep):
         found["rows"] = [rows[number - 1] | row for number, row in sorted(by_number.items())]
         return found | own
 
-    def report(self, x: str | None = None, y: str | None = None, command: str = "") -> "Page":
+    def report(self, x: str | None = None, y: str | None = None, command: str = "") -> page.Page:
         """Return the page of the report: averages by texture, and a table of boards with filters.
 
         Parameters
@@ -190,9 +202,7 @@ class BoardReport(Sweep):
         command : str
             The command that recreates the report.
         """
-        from .board_page import board_page
-
-        return board_page(self, command)
+        return _page(self, command)
 
 
 def _of_line(node: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,6 +228,114 @@ def weighted_mean(records: Iterable[Mapping[str, Any]], name: str, by: str | Non
 
 def _in_order(part: str, values: Iterable[str]) -> Iterator[str]:
     """Yield values of a texture: ranks from aces down, others by their first board."""
-    from ..models.games.holdem.cards import RANKS
-
     yield from sorted(values, key=RANKS.index, reverse=True) if part == "high_card" else sorted(values)
+
+
+# The page
+
+
+def _page(report: BoardReport, command: str) -> page.Page:
+    """Return the page of a report over boards."""
+    failures = [(row.label, row.failure) for row in report.rows if row.failure]
+    solved = [record for record in report.records() if record["failure"] is None]
+    blocks: list[page.Content] = [
+        page.heading(f"How does the spot play on {report.name}?", 1),
+        page.callout(f"{report.summary}.", cls="bad" if failures else "good"),
+    ]
+    if solved:
+        blocks += [page.facts(_facts(report)), *_textures(report), *_boards(report, solved)]
+    if failures:
+        blocks += [page.heading("Failed"), page.table(["board", "message"], failures, words=(0, 1))]
+    if report.unreached:
+        blocks += [page.heading("Not reached"), page.prose(", ".join(report.unreached))]
+        blocks.append(page.prose("On these boards a range has no hand left.", cls="dim"))
+    if command:
+        blocks += [page.heading("Again"), page.code_block(command)]
+        blocks.append(page.prose("It solves the missing boards, and repeats nothing.", cls="dim"))
+    return page.Page(report.title, (*blocks, page.footer()))
+
+
+def _facts(report: BoardReport) -> dict[str, str]:
+    mean = report.averages[0]
+    worst = max(row["exploitability_percent"] or 0.0 for row in report.records() if row["failure"] is None)
+    facts = {
+        "pot": f"{count(report.pot)} chips",
+        "EV": f"oop {chips(mean['oop_ev'])}, ip {chips(mean['ip_ev'])} chips",
+        "equity": f"oop {share(mean['oop_equity'])}, ip {share(mean['ip_equity'])}",
+    }
+    actions = ", ".join(f"{name} {share(mean[name])}" for name in report.actions)
+    return facts | {"oop": actions, "exploitability": f"at most {error(worst)}% of the pot on each board"}
+
+
+def _textures(report: BoardReport) -> Iterator[page.Content]:
+    """Yield the averages by texture, and for each line."""
+    yield page.heading("By texture")
+    yield page.prose(
+        "A board counts with the number of boards that it stands for, times the weight of all pairs of hands that can "
+        "be dealt on it. Frequencies and EVs after a line also count with the probability of the line on each board.",
+        cls="dim",
+    )
+    for line in ("", *report.lines):
+        names = _columns(report, line)
+        rows: list[Any] = []
+        for row, before in zip(report.averages, [None, *report.averages], strict=False):
+            if before and row["texture"] != before["texture"]:
+                heading = page.element("td", row["texture"].replace("_", " "), colspan=3 + len(names))
+                rows.append(page.element("tr", heading, cls="group"))
+            cells = (_cell(name, row[name]) for name in names)
+            rows.append([row["value"] or "all", count(row["boards"]), page.share(row["share"]), *cells])
+        if line:
+            yield page.heading(f"After {line}", 3)
+        headings = ["boards", "number", "share", *(_heading(name, line) for name in names)]
+        yield page.table(headings, rows, sortable=False, fold=None)
+
+
+def _boards(report: BoardReport, solved: Sequence[Mapping[str, Any]]) -> Iterator[page.Content]:
+    """Yield the tables of boards, with filters by texture."""
+    ordered = sorted(solved, key=lambda record: sorted(map(RANKS.index, record["board"][::2]), reverse=True))[::-1]
+    mean, total = report.averages[0], f"mean of {len(ordered)}"
+    for line in ("", *report.lines):
+        names = _columns(report, line)
+        textures = range(2 + len(names), 2 + len(names) + len(TEXTURES))
+        rows = [
+            [record["board"], page.share(record["share"]), *(_cell(name, record[name]) for name in names)]
+            + [record[part] for part in TEXTURES]
+            for record in ordered
+        ]
+        series: dict[int, Sequence[float] | None] = {1: None}
+        for place, name in enumerate(names, 2):
+            by = report.frequencies.get(name)
+            series[place] = [record["share"] * ((record[by] or 0.0) if by else 1.0) for record in ordered]
+        headings = ["board", "share", *(_heading(name, line) for name in names)]
+        headings += [part.replace("_", " ") for part in TEXTURES]
+        made = page.table(
+            headings, rows, words=(0, *textures), room=_ROOM, fold=None, more="results.csv contains all boards"
+        )
+        cells = [
+            total,
+            page.share(mean["share"]),
+            *(_cell(name, mean[name]) for name in names),
+            *[None] * len(TEXTURES),
+        ]
+        yield page.heading(f"Boards, after {line}" if line else "Boards")
+        yield page.filtered(made, textures, cells, series, (0, *textures))
+
+
+def _columns(report: BoardReport, line: str) -> list[str]:
+    """Return the columns of the root, or of a line."""
+    if line:
+        return [name for name in report.frequencies if name.startswith(f"{line}: ")]
+    return [*AVERAGED[:3], *report.actions, AVERAGED[-1]]
+
+
+def _heading(name: str, line: str) -> str:
+    plain = name.removeprefix(f"{line}: ") if line else name
+    return _HEADINGS.get(plain, plain)
+
+
+def _cell(name: str, value: float | None) -> page.Content:
+    if value is None:
+        return None
+    if name.endswith("_ev"):
+        return typeset(chips(value))
+    return f"{value:.3f}" if name == "exploitability_percent" else page.share(value)

@@ -54,8 +54,7 @@ class BoardSet:
 
     Examples
     --------
-    >>> from treeplex.models.games.holdem import HoldemSpot
-    >>> from treeplex.models.games.holdem.board_sets import BoardSet
+    >>> from treeplex.models.games.holdem import BoardSet, HoldemSpot
     >>> spot = HoldemSpot("QcJc9c", ["AA, KK", "QQ, JTs"], pot=100, stack=100, bets="100%")
     >>> turns = BoardSet(spot, "QcJc9c + turn")
     >>> len(turns.boards), turns.boards[0], sum(one.weight for one in turns.boards)
@@ -99,7 +98,7 @@ class BoardSet:
         for one in self.boards:
             free = alive(read_board(one.board), np.arange(len(HANDS)))
             mine, theirs = first * free, second * free
-            held = sum(np.bincount(HANDS[:, place], theirs, 52) for place in (0, 1))
+            held = np.bincount(HANDS.ravel(), np.repeat(theirs, 2), 52)
             found.append(mine @ (theirs.sum() - held[HANDS].sum(axis=1) + theirs))
         return np.where(np.array(found) > 1e-12, found, 0.0)
 

@@ -36,7 +36,7 @@ class WeightedBoard:
 
 @dataclass(frozen=True)
 class Texture:
-    """What players see in a board at once.
+    """The texture of a board: its suits, pairs, high card and straights.
 
     Attributes
     ----------
