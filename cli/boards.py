@@ -256,7 +256,10 @@ def headed(row: "SweepRow") -> "SweepRow":
     if result is None:
         return replace(row, label=row.setting["board"])
     parts = [f"EV oop {result['ev'][0]:.2f}", *(f"{name} {share(of)}" for name, of in result["root"].items())]
-    parts.append(f"exploitability {error(result['exploitability_percent'])}% of the pot")
+    if result["problem"] == "constrained":
+        parts.append(f"gap {error(result['gap'])} chips")
+    else:
+        parts.append(f"exploitability {error(result['exploitability_percent'])}% of the pot")
     if result["status"] not in ("converged", "optimal"):
         parts.insert(0, result["status"].replace("_", " "))
     return replace(row, label=row.setting["board"], headline=", ".join(parts), longest=12)

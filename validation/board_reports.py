@@ -25,7 +25,9 @@ _NUMBERS: Mapping[str, tuple[str, int | None]] = {
     "ip_equity": ("equity", 1),
 }
 #: The columns after the frequencies.
-_LAST = ("exploitability", "exploitability_percent", "status", "method", "iterations", "bytes")
+_LAST = ("exploitability", "exploitability_percent", "gap", "status", "method", "iterations", "bytes")
+#: The statuses of solves that meet the tolerance.
+_MET = ("converged", "optimal")
 #: The columns that are averaged over boards besides frequencies.
 AVERAGED = (*_NUMBERS, "exploitability_percent")
 
@@ -95,7 +97,8 @@ class BoardReport(Sweep):
     def summary(self) -> str:
         """The outcome in one line."""
         missed = f"; {len(self.unreached):,} not reached by the ranges" if self.unreached else ""
-        return f"{super().summary}{missed}"
+        short = sum((row.result or {}).get("status") not in (None, *_MET) for row in self.rows)
+        return f"{super().summary}{f'; {short:,} above the tolerance' if short else ''}{missed}"
 
     @property
     def title(self) -> str:
@@ -256,15 +259,21 @@ def _page(report: BoardReport, command: str) -> page.Page:
 
 
 def _facts(report: BoardReport) -> dict[str, str]:
-    mean = report.averages[0]
-    worst = max(row["exploitability_percent"] or 0.0 for row in report.records() if row["failure"] is None)
+    mean, results = report.averages[0], [row.result for row in report.rows if row.result is not None]
+    if any(result["problem"] == "constrained" for result in results):
+        proven = {
+            "gap": f"at most {error(max(result['gap'] for result in results))} chips on each board, with the locks"
+        }
+    else:
+        worst = max(result["exploitability_percent"] for result in results)
+        proven = {"exploitability": f"at most {error(worst)}% of the pot on each board"}
     facts = {
         "pot": f"{count(report.pot)} chips",
         "EV": f"oop {chips(mean['oop_ev'])}, ip {chips(mean['ip_ev'])} chips",
         "equity": f"oop {share(mean['oop_equity'])}, ip {share(mean['ip_equity'])}",
     }
     actions = ", ".join(f"{name} {share(mean[name])}" for name in report.actions)
-    return facts | {"oop": actions, "exploitability": f"at most {error(worst)}% of the pot on each board"}
+    return facts | {"oop": actions} | proven
 
 
 def _textures(report: BoardReport) -> Iterator[page.Content]:
