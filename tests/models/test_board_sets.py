@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from treeplex import InvalidGameError
-from treeplex.models.games.holdem import HoldemSpot
-from treeplex.models.games.holdem.board_sets import BoardSet, BoardsFile
+from treeplex.models.games.holdem import BoardSet, HoldemSpot
+from treeplex.models.games.holdem.board_sets import BoardsFile
 from treeplex.models.games.holdem.cards import HANDS, Range
+from treeplex.models.games.holdem.classes import CLASSES
+from treeplex.models.games.holdem.equities import BOARDS, outcomes, pairs
 from treeplex.seqform.errors import TreeplexError
 
 RANGES = ["AA, KK, 76s:0.5", "QQ, JTs, A5o:0.25"]
@@ -50,12 +52,27 @@ def test_each_pair_of_hands_meets_as_many_flops_as_can_be_dealt(deck):
     assert weights @ boards.reach == pytest.approx(float(first @ apart @ second) * comb(cards - 4, 3))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "error"), [(23, -0.78), (49, -0.14)])
+def test_the_sampling_error_of_aces_against_pairs_is_the_documented_one(size, error):
+    wins, ties = outcomes()
+    pair, pairs_of_hands = [CLASSES.index(rank * 2) for rank in "AKQJT98765432"], pairs()
+    won = sum((wins + ties / 2)[pair[0], other] for other in pair[1:]) / BOARDS
+    exact = won / sum(pairs_of_hands[pair[0], other] for other in pair[1:])
+    found = mean_equity(BoardSet(spot(["AA", "KK-22"]), f"flops:{size}"))
+    assert 100 * (found - exact) == pytest.approx(error, abs=0.006)
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "report-over-boards.md").read_text(encoding="utf-8")
+    (row,) = (line for line in page.splitlines() if line.startswith("| aces against pairs |"))
+    assert f"{error:.2f} (".replace("-", "−") in row
+    assert f"| {100 * exact:.2f}% |" in row
+
+
 def test_a_board_that_blocks_a_range_is_not_reached():
     boards = BoardSet(spot(["AA", "KK"]), ["AsAhAd", "KsKh2d:3", "Td9d6h"])
     assert boards.reach.tolist() == [0.0, 6.0, 36.0]
     assert [one.weight for one in boards.boards] == [1.0, 3.0, 1.0]
-    for one, pairs in zip(boards.boards[1:], boards.reach[1:].tolist(), strict=True):
-        assert boards.on(one.board).pairs == pairs
+    for one, weight in zip(boards.boards[1:], boards.reach[1:].tolist(), strict=True):
+        assert boards.on(one.board).pairs == weight
 
 
 def test_cards_of_listed_boards_may_be_written_with_spaces():
