@@ -67,19 +67,20 @@ def read_boards(within: Any, file: str) -> "tuple[BoardsFile, list[dict[str, Any
         raise CommandLineError(f"{file}: [solve]: keep is {shown(keep, 60)}, expected true or false")
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
         raise CommandLineError(f'{file}: [solve]: at is {shown(at, 60)}, expected lines, such as ["check", "bet 120"]')
+    settings = board_settings(read.boards, (), keep, **options)
+    if not settings:
+        raise CommandLineError(f"{file}: boards: none of them leaves both ranges hands that can be dealt together")
+    spot = read.boards.on(settings[0]["board"])
     for line in lines:
         try:
-            place = Place.at(read.boards.spot, line)
+            place = Place.at(spot, line)
         except InvalidGameError as error:
             raise CommandLineError(f"{file}: [solve]: at: {error}") from None
-        if len(place.board) > len(read.boards.spot.cards) or any(map(is_any_card, line.split(","))):
+        if len(place.board) > len(spot.cards) or any(map(is_any_card, line.split(","))):
             raise CommandLineError(
                 f"{file}: [solve]: at: {shown(line, 60)} deals a card, expected actions on one street"
             )
-    settings = board_settings(read.boards, lines, keep, **options)
-    if not settings:
-        raise CommandLineError(f"{file}: boards: none of them leaves both ranges hands that can be dealt together")
-    return read, settings
+    return read, board_settings(read.boards, lines, keep, **options)
 
 
 def board_settings(
@@ -112,12 +113,14 @@ def board_settings(
     """
     from ..models.games.holdem.places import Place
 
-    lines = dict.fromkeys(", ".join(Place.at(boards.spot, line).path) for line in at)
+    pairs = zip(boards.boards, boards.reach.tolist(), strict=True)
+    reached = [one.board for one, weight in pairs if weight > 0.0]
+    places = [Place.at(boards.on(reached[0]), line) for line in at] if reached else []
+    lines = dict.fromkeys(", ".join(place.path) for place in places)
     # Without the board in the first line, and without comments, so that neither makes other results.
     text = boards.spot.to_toml().partition("\n")[2]
     shared = {"spot": text, "at": [line for line in lines if line], "keep": keep, **options}
-    pairs = zip(boards.boards, boards.reach.tolist(), strict=True)
-    return [{"board": one.board, **shared} for one, weight in pairs if weight > 0.0]
+    return [{"board": board, **shared} for board in reached]
 
 
 def solve_board(
