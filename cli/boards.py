@@ -59,7 +59,7 @@ def read_boards(within: Any, file: str) -> "tuple[BoardsFile, list[dict[str, Any
             except CommandLineError as error:
                 raise CommandLineError(f"{file}: [solve]: {error}") from None
     if "method" in read.options:
-        choose_method(read.options["method"], {})
+        choose_method(str(read.options["method"]), {})
     options = dict(read.options)
     keep, at = options.pop("keep", False), options.pop("at", [])
     lines = [at] if isinstance(at, str) else at
@@ -166,9 +166,10 @@ def solve_board(
     from ..models.games.holdem import HoldemSpot
     from ..solvers.choice import choose
     from ..validation.questions import Question
+    from ..validation.sweep_settings import as_text
     from ..validation.sweeps import Found
     from . import spots
-    from .options import choose_method, pot_tolerance, tolerance_of
+    from .options import choose_method, pot_tolerance, seconds, tolerance_of, whole
 
     game = HoldemSpot.from_toml(f'board = "{board}"\n{spot}').game
     posed = Question(game.default_problem).pose(game)
@@ -176,10 +177,15 @@ def solve_board(
     chosen = (
         choose(posed, iterates=max_iterations is not None, quickly=True)
         if method is None
-        else choose_method(method, {})
+        else choose_method(str(method), {})
     )
-    absolute = None if tol is None else tolerance_of(pot_tolerance(str(tol)), game)
-    solution = solvers.solve(posed, chosen, tol=absolute, max_iterations=max_iterations, time_limit=time_limit)
+    given = {
+        "tol": (tol, pot_tolerance),
+        "max_iterations": (max_iterations, whole),
+        "time_limit": (time_limit, seconds),
+    }
+    limits = {name: None if value is None else read(as_text(value)) for name, (value, read) in given.items()}
+    solution = solvers.solve(posed, chosen, **limits | {"tol": tolerance_of(limits["tol"], game)})
     if solution.status is solvers.Status.INTERRUPTED:
         raise KeyboardInterrupt
     if solution.infeasibility is not None:

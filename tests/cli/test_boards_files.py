@@ -160,6 +160,14 @@ def test_a_rake_is_taken(file, capsys):
     assert sum(result["ev"]) + result["rake"] == pytest.approx(100)
 
 
+def test_limits_may_be_numbers_or_strings_as_on_the_command_line(file, capsys):
+    Path(file).write_text(
+        f'boards = ["Td9d6hQc2s"]{SPOT}[solve]\nmethod = "dcfr"\ntol = 0\nmax_iterations = 1e1\ntime_limit = "60"\n'
+    )
+    result = swept(file, capsys)["rows"][0]["result"]
+    assert (result["iterations"], result["method"], result["status"]) == (10, "dcfr", "iteration_limit")
+
+
 def test_boards_are_listed_without_being_solved(file, capsys):
     assert main(["sweep", file, "--list"]) == 0
     shown = capsys.readouterr().out
@@ -184,6 +192,8 @@ def test_the_memory_budget_limits_the_number_of_boards_at_once(times, boards, fi
         ("at = [", "att = [", "boards.toml: [solve]: unknown key 'att' (did you mean at?); expected one of tol,"),
         ("[solve]", '[solve]\ntol = "few"', "boards.toml: [solve]: invalid value for '--tol': few, expected a number"),
         ("[solve]", '[solve]\nmethod = "dcfrr"', "unknown method 'dcfrr' (did you mean dcfr?)"),
+        ("[solve]", "[solve]\nmethod = 3", "unknown method '3'"),
+        ("[solve]", "[solve]\ntol = []", "boards.toml: [solve]: tol is [], expected one value"),
         ("[solve]", "[solve]\nkeep = 1", "[solve]: keep is 1, expected true or false"),
         ('"check", ', '"chek", ', "[solve]: at: there is no 'chek' at the root (did you mean check?)"),
         ('"check", ', "3, ", "[solve]: at is [3, 'check, bet 66'], expected lines, such as"),
