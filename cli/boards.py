@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..seqform.errors import nearest, shown
-from ..seqform.sheet import Column, Row, Sheet, Table, chips, count, error, share
+from ..seqform.sheet import Column, Row, Sheet, Table, chips, count, counted, error, share
 from .errors import CommandLineError, print_note
 from .tables import print_sheet, print_table
 
@@ -256,7 +256,8 @@ def list_boards(read: "BoardsFile") -> None:
     ]
     columns = [Column("board"), Column("weight", "{:,.6g}".format), Column("reach", "{:,.6g}".format, "pairs of hands")]
     columns += [Column(name, heading=name.replace("_", " ")) for name in TEXTURES]
-    print_sheet(Sheet([Row("boards", f"{boards.name}: {count(len(rows))} boards")], [Table(columns, rows)]))
+    number = f": {counted(len(rows), 'board')}" if isinstance(boards.written, str) else ""
+    print_sheet(Sheet([Row("boards", f"{boards.name}{number}")], [Table(columns, rows)]))
 
 
 def headed(row: "SweepRow") -> "SweepRow":

@@ -15,6 +15,7 @@ from ....seqform.interchange.files import naming
 from ....seqform.interchange.toml_table import Table, read_toml
 from ....seqform.number_texts import read_float
 from ....seqform.public_form import is_any_card
+from ....seqform.sheet import counted
 from .bets import SEATS
 from .cards import CARDS, DECKS, HANDS, Range, hand_numbers, read_board
 from .flops import WeightedBoard, flop_classes, flop_subset
@@ -77,7 +78,7 @@ class BoardSet:
     @property
     def name(self) -> str:
         """The set as written; for a list, the number of its boards."""
-        return self.written if isinstance(self.written, str) else f"{len(self.boards):,} listed boards"
+        return self.written if isinstance(self.written, str) else counted(len(self.boards), "listed board")
 
     def on(self, board: str) -> HoldemSpot:
         """Return the spot on a board."""

@@ -154,10 +154,13 @@ def flop_subset(size: int) -> tuple[WeightedBoard, ...]:
     Greedy minimisation of the maximum mean discrepancy, as in kernel herding (Y. Chen, M. Welling, A. Smola,
     "Super-samples from kernel herding", UAI 2010): flops are chosen one after another, so that the mean of a kernel
     over the chosen flops comes as close as possible to its mean over all 22,100 flops. The kernel of two flops is
-    exp(−d²/2), plus 1 if they have the same suits and pairing. Their distance d is that of the equities of all hands
-    against a random hand. The flops of each suits and pairing are shared equally among the chosen ones, so from about
-    23 flops on the shares of these textures are exact. ``benchmarks/flop_subsets.py`` computes the order and the
-    sampling error.
+    exp(−d²/2), plus 1 if they have the same suits and pairing. Their distance d is the root mean square difference
+    between the equities of the 169 classes of hands against a random hand, weighted with the size of each class, in
+    units of the standard deviation over all flops.
+
+    The flops of each suits and pairing are shared equally among the chosen ones. So from 23 flops on, the shares of
+    these textures are exact, except that flops of three equal ranks appear only in larger subsets.
+    ``benchmarks/flop_subsets.py`` computes the order and the sampling error.
 
     Examples
     --------
