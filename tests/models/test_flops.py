@@ -72,7 +72,7 @@ def test_the_whole_subset_is_all_classes_and_other_sizes_are_refused():
     [
         ("Td9d6h", "two-tone", "unpaired", "T", "connected"),
         ("As5d2c", "rainbow", "unpaired", "A", "connected"),
-        ("Kh8h3h", "monotone", "unpaired", "K", "semi-connected"),
+        ("Kh8h3h", "monotone", "unpaired", "K", "disconnected"),
         ("Ks7d2c", "rainbow", "unpaired", "K", "disconnected"),
         ("9s9d9c", "rainbow", "trips", "9", "disconnected"),
         ("AsKd5c", "rainbow", "unpaired", "A", "semi-connected"),

@@ -108,7 +108,7 @@ class BoardSet:
             return self._next_cards(found[1], found[2])
         found = _FLOPS.fullmatch(text)
         if not found or found[1] != "flops" or not re.fullmatch("all|[0-9]+", found[2]):
-            hint = nearest(found[1], ("flops",)) if found else ""
+            hint = nearest(found[1], ("flops",)) if found and found[1] != "flops" else ""
             raise InvalidGameError(f"boards is {shown(text, 60)}{hint}, expected {_EXPECTED}")
         self._check_suits()
         if found[2] == "all":
