@@ -126,6 +126,7 @@ def _counting(out: "Console", total: int) -> "Iterator[Callable[[str], None] | N
         bars.SpinnerColumn(),
         bars.BarColumn(bar_width=20),
         bars.MofNCompleteColumn(),
+        bars.TaskProgressColumn(),
         bars.TextColumn("{task.description}"),
         bars.TimeElapsedColumn(),
         bars.TimeRemainingColumn(compact=True),

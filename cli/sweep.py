@@ -1,5 +1,6 @@
 """``treeplex sweep``: many settings of a command, in local processes, on a Dask cluster or on Ray."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ import typer
 
 from ..seqform.errors import nearest, shown
 from ..seqform.sheet import Column, Row, Sheet, Table, count, counted
+from .boards import headed, jobs_within_budget, list_boards, names_boards, read_boards, reported, solve_board
 from .checking import Check
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
 from .files import STANDARD_OUTPUT, check_files, command_line, make_folder, write_file, write_json
@@ -41,7 +43,38 @@ class _Where:
             help="Number of settings computed at once; by default one per core.",
         ),
     ] = None
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on", metavar="W", help="Backend, address and jobs in one: local:N, dask://HOST:PORT or ray://HOST:PORT."
+        ),
+    ] = None
     retry: Annotated[bool, typer.Option("--retry", help="Try failed settings again.")] = False
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of :func:`~treeplex.validation.sweeps.sweep`.
+
+        Raises
+        ------
+        CommandLineError
+        """
+        where = {"backend": self.backend, "address": self.address, "jobs": self.jobs, "retry": self.retry}
+        if self.on is None:
+            return where
+        known = ("local", "dask", "ray")
+        found = re.fullmatch(r"local(?::([1-9][0-9]{0,5}))?|(dask|ray)://(\S*)", self.on.strip())
+        if found is None:
+            hint = nearest(self.on.partition(":")[0], known) if self.on.partition(":")[0] not in known else ""
+            raise CommandLineError(
+                f"--on {self.on}{hint}: expected local, local:N, dask://HOST:PORT or ray://HOST:PORT"
+            )
+        given = [name for name in ("backend", "address", "jobs") if where[name] not in (None, "processes")]
+        if given and (given != ["jobs"] or found[1]):
+            raise CommandLineError(f"--on {self.on} and --{given[0]}: expected one of the two")
+        if found[2] is None:
+            return where | {"jobs": int(found[1]) if found[1] else self.jobs}
+        place = found[3] if found[3] in ("", "auto") else f"{'tcp' if found[2] == 'dask' else 'ray'}://{found[3]}"
+        return where | {"backend": found[2], "address": place or None}
 
 
 @dataclass(frozen=True)
@@ -72,7 +105,8 @@ def sweep(
         str,
         typer.Argument(
             metavar="FILE",
-            help="The settings (.toml): the command, its options, and the varied settings in [grid] or [[list]].",
+            help="The settings (.toml): the command, its options, and the varied settings in [grid] or [[list]]; or a "
+            "spot of hold'em on many boards.",
         ),
     ],
     out: Annotated[
@@ -91,6 +125,8 @@ def sweep(
 ) -> int:
     """Run a command for a grid or a list of settings, and store every result as it arrives.
 
+    A spot file with boards = "flops:49" instead of board = "…" is solved on each board, and reported by texture.
+
     Run the same command again to compute missing settings: after Ctrl-C, after a kill, or when you have added settings.
     Failed settings are stored with their messages, and the exit status is then 1.
     """
@@ -98,18 +134,29 @@ def sweep(
     with deferring_interrupts():
         from ..validation.sweep_settings import label_of, read_settings, varied_names
 
-    settings = read_settings(file)
+    boards: Any = None
+    if names_boards(file):
+        boards, settings = read_boards(context.obj, file)
+        _refuse_axes(drawn)
+    else:
+        settings = read_settings(file)
     varied = varied_names(settings)
-    for one in settings:
+    for one in settings if boards is None else ():
         _check(context.obj, file, one, label_of(one, varied))
     if listed:
         write_json({"settings": settings, "varied": varied}, json)
         if json != STANDARD_OUTPUT:
-            _list(settings, varied)
+            list_boards(boards) if boards else _list(settings, varied)
         return ExitStatus.SUCCESS
-    folder = _folder(out, where, drawn, varied)
+    arguments = where.arguments()
+    folder = _folder(out, arguments, drawn, varied)
+    if boards is not None and arguments["address"] is None:
+        arguments["jobs"] = jobs_within_budget(boards.boards, arguments["jobs"])
     check = Check(json)
-    found = _run(context.obj.run, settings, folder, where, check)
+    if boards is None:
+        found = _run(context.obj.run, settings, folder, arguments, check)
+    else:
+        found = reported(_run(solve_board, settings, folder, arguments, check, headed), boards, check.shown)
     return check.deliver(
         found,
         Output("results", "--out", folder, lambda path: _save(found, path), answers=True),
@@ -118,7 +165,14 @@ def sweep(
     )
 
 
-def _folder(out: str | None, where: _Where, drawn: _Drawn, varied: list[str]) -> str:
+def _refuse_axes(drawn: _Drawn) -> None:
+    """Reject options that draw a result against a setting: boards have no order."""
+    for name in ("plot", "x", "y"):
+        if getattr(drawn, name) is not None:
+            raise CommandLineError(f"--{name} draws a result against a setting, but FILE lists boards; use --html")
+
+
+def _folder(out: str | None, where: dict[str, Any], drawn: _Drawn, varied: list[str]) -> str:
     """Create and return the folder of the results; reject options that do not fit the settings or each other."""
     with deferring_interrupts():
         from ..validation.sweeps import BACKENDS
@@ -130,10 +184,10 @@ def _folder(out: str | None, where: _Where, drawn: _Drawn, varied: list[str]) ->
         )
     if out is None:
         raise CommandLineError("--out is missing, expected a folder for the results; --list only prints the settings")
-    if where.backend not in BACKENDS:
-        raise CommandLineError(f"--backend {where.backend}: expected one of {', '.join(BACKENDS)}")
-    if where.address is not None and where.backend == BACKENDS[0]:
-        raise CommandLineError(f"--address {where.address} requires --backend dask or ray")
+    if where["backend"] not in BACKENDS:
+        raise CommandLineError(f"--backend {where['backend']}: expected one of {', '.join(BACKENDS)}")
+    if where["address"] is not None and where["backend"] == BACKENDS[0]:
+        raise CommandLineError(f"--address {where['address']} requires --backend dask or ray")
     make_folder(out, "--out")
     if (x is not None or drawn.y is not None) and drawn.plot is None and drawn.html is None:
         raise CommandLineError("--x and --y choose the axes of --plot and --html; give --plot or --html too")
@@ -143,6 +197,8 @@ def _folder(out: str | None, where: _Where, drawn: _Drawn, varied: list[str]) ->
 def _save(found: "Sweep", folder: str) -> None:
     """Write the table of the results to the folder of results."""
     write_file(str(Path(folder) / "results.csv"), found.to_csv(), "--out")
+    if (averages := found.averages_csv()) is not None:
+        write_file(str(Path(folder) / "averages.csv"), averages, "--out")
 
 
 def _check(within: Any, file: str, setting: dict[str, Any], label: str) -> None:
@@ -167,19 +223,21 @@ def _list(settings: list[dict[str, Any]], varied: list[str]) -> None:
     print_sheet(Sheet([*fixed, Row("settings", counted(len(settings), "setting"))], [table]))
 
 
-def _run(run: Any, settings: list[dict[str, Any]], out: str, where: _Where, check: Check) -> "Sweep":
-    """Compute the settings, and print a line with each result."""
+def _run(
+    run: Any, settings: list[dict[str, Any]], out: str, where: dict[str, Any], check: Check, headed: Any = None
+) -> "Sweep":
+    """Compute the settings, and print a line with each result, which a function may change."""
     from ..validation.sweeps import Sweep, SweepRow, name_of, sweep
 
     def compute(keep: "Callable[[SweepRow], None]", advance: "Callable[[str], None] | None") -> Sweep:
         told = advance or (lambda words: None)
 
         def on_row(row: SweepRow) -> None:
-            keep(row)
+            keep(row if headed is None else headed(row))
             told(row.label)
 
         told("")
-        return sweep(run, out, settings=settings, on_row=on_row, **vars(where))
+        return sweep(run, out, settings=settings, on_row=on_row, **where)
 
     def ended(rows: "tuple[SweepRow, ...]", seconds: float) -> Sweep:
         ordered = tuple(sorted(rows, key=lambda row: row.number))

@@ -78,7 +78,11 @@ def test_wheel_and_sdist_hold_the_library_and_nothing_else(tmp_path: Path) -> No
     assert "__init__.pyi" in stubs
     shipped = ("seqform/interchange/page", "models/games/holdem/browser", "models/games/patrol/map")
     pages = {f"{name}.{suffix}" for name in shipped for suffix in ("css", "js")}
-    pages |= {"models/games/holdem/preflop_equities.npy", "models/games/holdem/three_handed_equities.npz"}
+    pages |= {
+        "models/games/holdem/flops.txt",
+        "models/games/holdem/preflop_equities.npy",
+        "models/games/holdem/three_handed_equities.npz",
+    }
     pages |= {"models/games/patrol/town.graphml", "seqform/interchange/signatures.toml"}
     pages |= {"models/games/holdem/served.js"}
     assert names == {f"treeplex/{name}" for name in library | stubs | pages | {"py.typed"}}

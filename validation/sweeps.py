@@ -235,6 +235,11 @@ class Sweep(Drawn, Findings):
         return {name: value for name, value in self.settings[0].items() if name not in varied}
 
     @property
+    def noun(self) -> str:
+        """The word for a setting."""
+        return "setting"
+
+    @property
     def passed(self) -> bool:
         """Whether every setting has a result."""
         return len(self.rows) == len(self.settings) and not self.failed_rows
@@ -247,7 +252,7 @@ class Sweep(Drawn, Findings):
         done = len(self.rows) - len(self.failed_rows)
         took = sum(row.seconds for row in self.rows)
         return (
-            f"{done:,} of {counted(len(self.settings), 'setting')} done{failed}, {ended} {self.seconds:.1f} s; "
+            f"{done:,} of {counted(len(self.settings), self.noun)} done{failed}, {ended} {self.seconds:.1f} s; "
             f"sequentially they took {took:.1f} s"
         )
 
@@ -299,6 +304,10 @@ class Sweep(Drawn, Findings):
         """Return :meth:`records` as comma-separated values with a header; missing values are empty."""
         records = self.records()
         return csv_text(list(records[0]) if records else [], records)
+
+    def averages_csv(self) -> str | None:
+        """Return averages over the rows as comma-separated values, if the sweep has such averages."""
+        return None
 
     @property
     def title(self) -> str:

@@ -33,15 +33,45 @@ for (const table of document.querySelectorAll("table.sortable")) {
     button.title = "Sort";
     heading.replaceChildren(button);
   });
-  if (rows.length < 8) continue;
-  const filter = make("input", "");
+  const places = JSON.parse(table.dataset.filters || "[]"), series = JSON.parse(table.dataset.series || "{}");
+  if (rows.length < 8 && !places.length) continue;
+  const filter = make("input", ""), mean = table.tHead.rows[1];
+  const choices = places.map((place) => {
+    const select = make("select", ""), label = make("label", headings[place].textContent);
+    select.append(new Option("all", ""), ...[...new Set(rows.map((row) => row.cells[place].textContent))]
+      .map((value) => new Option(value, value)));
+    label.append(select);
+    return [place, select, label];
+  });
+  const show = () => {
+    const wanted = filter.value.toLowerCase().split(/\s+/);
+    for (const row of rows) {
+      row.hidden = !wanted.every((word) => row.textContent.toLowerCase().includes(word))
+        || choices.some(([place, select]) => select.value && row.cells[place].textContent !== select.value);
+    }
+    if (!mean) return;
+    for (const [place, weights] of Object.entries(series)) {
+      const cell = mean.cells[place], digits = (cell.textContent.split(".")[1] || "").length;
+      let total = 0, weight = 0;
+      rows.forEach((row, number) => {
+        const value = key(row, place);
+        if (row.hidden || typeof value !== "number") return;
+        total += (weights ? weights[number] : 1) * value;
+        weight += weights ? weights[number] : 0;
+      });
+      const found = weights ? total / weight : total;
+      cell.textContent = Number.isFinite(found) ? found.toFixed(digits).replace(/^-(?=[0.]*$)/, "").replace("-", "−") : "–";
+      if (cell.className === "share") cell.style.setProperty("--of", Number.isFinite(found) ? found : 0);
+    }
+    mean.cells[0].textContent = `mean of ${rows.filter((row) => !row.hidden).length}`;
+  };
   Object.assign(filter, { type: "search", className: "filter", placeholder: `Filter ${rows.length} rows` });
   filter.setAttribute("aria-label", "Filter rows");
-  filter.addEventListener("input", () => {
-    const wanted = filter.value.toLowerCase().split(/\s+/);
-    for (const row of rows) row.hidden = !wanted.every((word) => row.textContent.toLowerCase().includes(word));
-  });
-  table.closest(".scroll").before(filter);
+  filter.addEventListener("input", show);
+  const bar = make("div", "");
+  bar.className = "filters";
+  for (const [, select, label] of choices) { select.addEventListener("change", show); bar.append(label); }
+  table.closest(".scroll").before(...(choices.length ? [bar] : []), filter);
 }
 
 for (const block of document.querySelectorAll(".code")) {

@@ -211,6 +211,46 @@ def table(
     return folded(f"{caption or 'table'} ({total:,} rows)", block) if folds else block
 
 
+def filtered(
+    block: Element,
+    filters: Collection[int],
+    mean: Sequence[Content],
+    series: Mapping[int, Sequence[float] | None],
+    words: Collection[int] = (0,),
+) -> Element:
+    """Let readers choose rows of a table by the values of columns, with a row of means over the chosen rows.
+
+    Parameters
+    ----------
+    block : Element
+        From :func:`table`, with all rows and not folded.
+    filters : collection of int
+        Columns by whose values readers choose.
+    mean : sequence
+        The cells of the row of means over all rows, as in :func:`table`; the first is ``mean of N``.
+    series : mapping of int to sequence of float or None
+        For each column with a mean, the weight of each row; ``None`` for a column with a sum.
+    words : collection of int
+        As in :func:`table`.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.interchange.page import filtered, fragment, table
+    >>> made = table(["name", "kind", "number"], [("a", "x", 1), ("b", "y", 4)], words=(0, 1))
+    >>> whole = filtered(made, [1], ["mean of 2", None, 3], {2: [0.5, 1]}, words=(0, 1))
+    >>> '<tr class="mean"><td class="word">mean of 2</td><td class="word"></td><td>3</td></tr>' in fragment(whole)
+    True
+    """
+    whole = next(block.iter("table"))
+    whole.set("data-filters", json.dumps(list(filters)))
+    compact = {place: one and [float(f"{weight:.6g}") for weight in one] for place, one in series.items()}
+    whole.set("data-series", json.dumps(compact, separators=(",", ":")))
+    row = _row(mean, words)
+    row.set("class", "mean")
+    next(whole.iter("thead")).append(row)
+    return block
+
+
 def first_rows(
     headings: Sequence[str], rows: Iterable[Sequence[Content]], total: int, more: str, **how: Any
 ) -> Element:

@@ -1,3 +1,4 @@
+from .board_sets import BoardSet as BoardSet
 from .cards import Range as Range
 from .cards import read_board as read_board
 from .locks import Lock as Lock

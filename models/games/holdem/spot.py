@@ -107,7 +107,7 @@ class HoldemSpot(Situation):
             The message names the file, the line and the key.
         """
         with naming(path):
-            return cls._read(read_toml(path), fspath(path))
+            return cls.from_table(read_toml(path), fspath(path))
 
     @classmethod
     def from_toml(cls, text: str, spec: str = "") -> "HoldemSpot":
@@ -118,11 +118,23 @@ class HoldemSpot(Situation):
         GameFileError, InvalidGameError
             The message names the line and the key.
         """
-        return cls._read(parse_toml(text.encode()), spec)
+        return cls.from_table(parse_toml(text.encode()), spec)
 
     @classmethod
-    def _read(cls, top: Table, spec: str) -> "HoldemSpot":
-        top.check_keys(_KEYS, NOT_PARAMETERS)
+    def from_table(cls, top: Table, spec: str = "") -> "HoldemSpot":
+        """Read a spot from the table of a file.
+
+        Raises
+        ------
+        GameFileError, InvalidGameError
+            The message names the line and the key.
+        """
+        if "boards" in top:
+            raise top.error(
+                f'boards: run treeplex sweep {spec or "FILE"} --out DIR, or give one board, as in board = "Td9d6h"',
+                "boards",
+            )
+        top.check_keys(KEYS, NOT_PARAMETERS)
         board = top.needs("board", 'a flop, turn or river, such as "Td9d6h"')
         deck: Any = top.values.get("deck", "full")
         with top.about("deck"):
@@ -365,7 +377,7 @@ class HoldemGame(Game):
 #: Why a rake and locks exclude each other.
 _NO_LOCKS = "constraints are for zero-sum games"
 #: The keys of a spot file.
-_KEYS = ("board", "pot", "stack", "deck", "ranges", "bets", "thresholds", "lines", "rake", "locks")
+KEYS = ("board", "pot", "stack", "deck", "ranges", "bets", "thresholds", "lines", "rake", "locks")
 
 
 def _lock(table: Table) -> Lock:
