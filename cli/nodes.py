@@ -25,6 +25,18 @@ PREFLOP = ("preflop", "three_handed")
 _SHOWN = 5e-5
 
 
+UnitOption = Annotated[
+    str | None,
+    typer.Option(
+        "--unit",
+        metavar="UNIT",
+        rich_help_panel=SPOT,
+        help="The unit of EV: chips, pot (per cent of the pot at the node), or big blinds: bb before the flop, and "
+        "bb=2 in a spot where a big blind is 2 chips. JSON always has the game's own unit.",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class OfHands:
     """The node to show, and what to show of its hands."""
@@ -55,15 +67,7 @@ class OfHands:
             help="Hands to show, such as QsQh,AdKd or 77+; all also shows those that never reach the node.",
         ),
     ] = None
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            metavar="UNIT",
-            rich_help_panel=SPOT,
-            help="The unit of EV: chips, pot (per cent of the pot at the node), or big blinds: bb before the flop, and "
-            "bb=2 in a spot where a big blind is 2 chips. JSON always has the game's own unit.",
-        ),
-    ] = None
+    unit: UnitOption = None
     chart: ChartOption = None
     cells: Annotated[
         str | None,
@@ -89,11 +93,6 @@ class OfHands:
         ),
     ] = None
     html: HtmlOption = None
-
-    @property
-    def files(self) -> dict[str, str | None]:
-        """The files named by the options."""
-        return {"chart": self.chart, "graph": self.graph, "csv": self.csv, "html": self.html}
 
     def check(self) -> None:
         """Reject values that no game accepts.
@@ -252,8 +251,8 @@ class HandsAt:
         write_picture(self.node.graph, path)
 
 
-def parsed_unit(text: str | None, native: str) -> "Unit | None":
-    """Return the unit of ``--unit``.
+def parsed_unit(text: str | None, native: str) -> "Unit":
+    """Return the unit of ``--unit``; by default that of the payoffs of the game.
 
     Raises
     ------
@@ -263,6 +262,6 @@ def parsed_unit(text: str | None, native: str) -> "Unit | None":
     from ..seqform.errors import TreeplexError
 
     try:
-        return None if text is None else Unit.parse(text, native)
+        return Unit.parse(native if text is None else text, native)
     except TreeplexError as error:
         raise CommandLineError(f"--unit: {error}") from None

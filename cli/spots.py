@@ -294,8 +294,7 @@ def show_file(file: str, of: OfHands, json: str | None) -> int:
     (lost, found_when), pot, root = _exploitability(solved), solved.spot.pot, solved.at()
 
     def runouts() -> "SpotTable":
-        table = solved.runouts(at or "")
-        return table if unit is None else replace(table, unit=unit)
+        return replace(solved.runouts(at or ""), unit=unit)
 
     def report() -> None:
         print_rows(
@@ -328,7 +327,7 @@ def show_file(file: str, of: OfHands, json: str | None) -> int:
         ExitStatus.SUCCESS,
         report,
         found,
-        page(of.html, lambda: spot_page(solved, command_line())),
+        page(of.html, lambda: spot_page(solved, command_line(), unit=unit)),
         *drawn,
     )
 

@@ -90,10 +90,13 @@ def show(
 ) -> int:
     """Print the action probabilities of strategies, or the hands at a node of hold'em and their EV.
 
-    Solved spots, and strategies before the flop, show one node: that of --at, by default the first one.
+    A solved spot shows one node: that of --at, by default the first one. So do strategies for preflop and
+    three_handed with any of the options for hold'em.
     """
     of_hands.check()
-    check_files({"FILE": file}, out=out, plot=plot, json=json, **of_hands.files)
+    of = of_hands
+    pictures = {"chart": of.chart, "graph": of.graph}
+    check_files({"FILE": file}, out=out, plot=plot, json=json, csv=of.csv, html=of.html, **pictures)
     if _is_solved_spot(file):
         others = vars(selection) | {"out": out, "plot": plot, "long": long or None}
         refuse_options(others, f"{file} is a solved spot")

@@ -240,7 +240,7 @@ def test_a_node_is_shown_by_its_line(capsys):
     start = lines.index("ip to act after all-in, board Qc Jc 9c 3d 2d, pot 200")
     assert lines[start + 1] == "fold 0.5000, call 0.5000"
     assert lines[start + 4].split()[:6] == ["hand", "class", "reach", "weight", "ev", "equity"]
-    numbers = ["1.0000", "1.0000", "0.0000", "0.3333", "0.5000", "0.5000", "0.0000", "0.0000"]
+    numbers = ["1.0000", "1.0000", "0.00", "0.3333", "0.5000", "0.5000", "0.00", "0.00"]
     assert lines[start + 5].split() == ["QhQd", "QQ", *numbers]
     record = json_of(capsys, "solve", "toy.toml", "--method", "highs", "--at", "all-in")
     assert record["at"]["averages"]["fold"] == pytest.approx(0.5)
@@ -339,16 +339,33 @@ def test_a_sweep_takes_spots_and_tolerances_in_per_cent(tmp_path, capsys):
         ("solve toy.toml --hands QcQd", "--hands: 'QcQd': Qc is on the board, expected hands of oop or ip"),
         ("solve toy.toml --hands AcKc,77", "--hands: '77': neither range contains it, expected hands of oop or ip"),
         ("solve toy.toml --hands ,", "--hands ',': expected hands, such as QsQh,AdKd"),
-        ("solve kuhn --at pass", "--at pass: expected a spot of hold'em (.toml), but GAME is kuhn"),
+        ("solve kuhn --at pass",
+         "--at pass: expected a spot of hold'em (.toml), preflop or three_handed, but GAME is kuhn"),
+        ("solve preflop:stack=4 --at raise", "--at: there is no 'raise' at the root (did you mean raise 2?); expected "
+         "fold, call, raise 2, raise 3 or all-in"),
+        ("solve preflop:stack=4 --hands AA",
+         "--hands AA: expected a spot of hold'em (.toml), but GAME is preflop:stack=4"),
         ("solve toy.toml --at bet",
          "--at: there is no 'bet' at the root; expected check or all-in"),
         ("solve toy.toml --at check,*", "--at: no card is dealt after check; expected check or all-in"),
         ("solve toy.toml --chart a.txt", "--chart a.txt: expected a file name that ends with .svg, .png or .pdf"),
         ("solve toy.toml --chart a.png --at check,*",
-         "--chart a.png: --at has 'deal *'; expected one card for a chart, as in 'deal 7s'"),
+         "--chart a.png: --at has 'deal *'; expected one card, as in 'deal 7s'"),
         ("solve toy.toml --chart a.png --plot a.png", "--plot and --chart name the same file, a.png"),
         ("show nash --game kuhn --at p",
-         "--at: nash is not a solved spot, as treeplex solve SPOT --out writes them"),
+         ("--at: nash is for kuhn, expected a solved spot, or strategies for a spot, preflop or three_handed")),
+        ("show nash --game toy.toml --by clas", "--by clas: expected hand or class (did you mean class?)"),
+        ("show nash --game toy.toml --cells ev", "--cells ev: needs --chart FILE, whose cells it sets"),
+        ("show nash --game toy.toml --csv a.txt", "--csv a.txt: expected a file name that ends with .csv"),
+        ("show nash --game toy.toml --seat op", "--seat: seat is 'op', expected oop or ip (did you mean oop?)"),
+        ("show nash --game toy.toml --unit bb",
+         "--unit: unit is 'bb', but a spot does not state its big blind; expected its chips, as in bb=2"),
+        ("show nash --game toy.toml --by class --plot a.svg",
+         "--plot: does not go with --by, which shows the hands at a node"),
+        ("show uniform --game preflop:stack=4,continuations=0 --unit chips",
+         "--unit: unit is 'chips', but this game is played in big blinds; expected bb or pot"),
+        ("show uniform --game preflop:stack=4,continuations=0 --by hand",
+         "--by hand: before the flop, all hands of a class play alike; expected class"),
         ("show nope.npz --at p", "--at: nope.npz: no such file"),
         ("info toy.toml --infosets",
          ("--infosets: toy.toml has one infoset for each hand at 4 nodes; 'treeplex solve --hands' shows the strategy "
@@ -394,8 +411,8 @@ def test_a_locked_spot_says_what_the_lock_gains_and_risks(capsys):
     assert sum(record["multipliers"].values()) == pytest.approx(50.0, abs=1e-6)  # chips for each unit of folds
     assert main(["solve", "toy.toml", "--lock", LOCK, "--method", "highs"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert f"locks {LOCK} oop gains 5.0000 chips at least while ip keeps to the locks; 75.0000 without locks" in printed
-    assert "oop risks 25.0000 chips of that EV if ip does not, as a best response proves" in printed
+    assert f"locks {LOCK} oop gains 5.00 chips at least while ip keeps to the locks; 75.00 without locks" in printed
+    assert "oop risks 25.00 chips of that EV if ip does not, as a best response proves" in printed
 
 
 #: By hand, with a lock of ip at 2/5 folds: oop's kings go all-in and are paid 2/5 of 20, or of 50 what ip calls, 38 on

@@ -332,7 +332,7 @@ def _cell(
         face = _HELD if value is None else scale.to_rgba(value)
         axes.add_patch(Rectangle((start, floor), width, height, facecolor=face, linewidth=0))
         if value is not None:
-            digits = 0 if abs(value) >= 100 else 1
+            digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
             chips = f"{round(value, digits) + 0.0:,.{digits}f}".replace("-", "−")
             text = f"{100 * value:.0f}%" if by == "equity" else chips
             axes.text(
@@ -421,7 +421,7 @@ def _key(figure: Figure, node: ChartedNode, colours: Mapping[str, str], by: str,
     figure.legend(
         handles=patches,
         loc="center right",
-        bbox_to_anchor=(0.972, 0.934),
+        bbox_to_anchor=(0.965, 0.934),
         ncols=len(patches) if letters <= 110 else (len(patches) + 1) // 2,
         frameon=False,
         fontsize=9.5 if letters <= 62 else 7.5,

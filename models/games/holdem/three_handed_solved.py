@@ -109,7 +109,8 @@ class ThreeHandedNode(ClassNode):
 
     def _contracted(self, tensor: Floats, seat: int) -> Floats:
         """Return the sum over the others' classes of a tensor times their reaches, for each class of a seat."""
-        return contracted(tensor, seat, [reach[None] for reach in self.reaches])[0]
+        found: Floats = contracted(tensor, seat, [reach[None] for reach in self.reaches])[0]
+        return found
 
     @cached_property
     def likely(self) -> tuple[Floats, ...]:

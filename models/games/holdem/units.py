@@ -1,6 +1,7 @@
 """The units in which EVs are shown: chips, big blinds, or per cent of the pot at a node."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from ....seqform.errors import InvalidOptionError, nearest, shown
 from ....seqform.sheet import decimals
@@ -56,7 +57,7 @@ class Unit:
             )
         if given and (name, native) != ("bb", "chips"):
             raise InvalidOptionError(
-                f"unit is {shown(text, 40)}, expected {name}; only bb takes a number, for a game whose payoffs are chips"
+                f"unit is {shown(text, 40)}, expected {name}; only bb takes a number, where payoffs are in chips"
             )
         if name == "chips" != native:
             raise InvalidOptionError("unit is 'chips', but this game is played in big blinds; expected bb or pot")
@@ -84,8 +85,8 @@ class Unit:
         """The number of decimals shown."""
         return _DIGITS[self.name]
 
-    def of(self, payoff: float, pot: float) -> float:
-        """Convert a payoff at a node with some pot."""
+    def of(self, payoff: Any, pot: float) -> Any:
+        """Convert a payoff, or an array of payoffs, at a node with some pot."""
         return 100.0 * payoff / pot if self.name == "pot" else payoff / self.worth
 
     def text(self, payoff: float, pot: float) -> str:
