@@ -15,6 +15,7 @@ from .tables import print_table
 if TYPE_CHECKING:
     from ..models.games.holdem.charts import ChartedNode
     from ..models.games.holdem.hand_tables import SpotTable
+    from ..models.games.holdem.spot import HoldemSpot
     from ..models.games.holdem.units import Unit
     from ..seqform.game import Game
     from ..seqform.strategy import Profile
@@ -118,17 +119,24 @@ def is_all(hands: str) -> bool:
     return hands.strip().lower() == "all"
 
 
+def spot_of(game: "Game") -> "HoldemSpot | None":
+    """Return the spot from which a game was made; ``None`` for other games."""
+    from ..seqform.game import Game
+
+    if type(game) is Game:  # before importing what only spots need
+        return None
+    from ..models.games.holdem.spot import HoldemGame
+
+    return game.spot if isinstance(game, HoldemGame) else None
+
+
 def has_nodes(game: "Game") -> bool:
     """Whether a game has nodes with hands: a spot, or a game before the flop."""
-    from .spots import spot_of
-
     return game.name in PREFLOP or spot_of(game) is not None
 
 
 def view_of(game: "Game", profile: "Profile") -> Any:
     """Return a strategy of a hold'em game as a view with nodes."""
-    from .spots import spot_of
-
     spot = spot_of(game)
     if spot is not None:
         from ..models.games.holdem.solved import SolvedSpot
@@ -230,7 +238,7 @@ class HandsAt:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the node for JSON, in the unit of the game."""
-        return {"at": self.node.to_dict("class" if self.of.by == "class" else "hand")}
+        return {"at": self.node.to_dict("class" if self.of.by == "class" or self.node.has_classes_only else "hand")}
 
     @property
     def outputs(self) -> tuple[Output, ...]:

@@ -113,7 +113,7 @@ class SolveSteps:
             **self.options,
             **self.checkpointing.files,
         }
-        if loaded is not None and spots.spot_of(loaded) is not None and method in _BASES:
+        if loaded is not None and nodes.spot_of(loaded) is not None and method in _BASES:
             others |= {"tol": None, "precision": None}
         else:
             curves.check_by_simplex(method)
@@ -137,7 +137,7 @@ class SolveSteps:
 
     def read_spot(self) -> None:
         """Read the options of spots; reject them for other games."""
-        self.spot, of = spots.spot_of(self.loaded), self.of_spot
+        self.spot, of = nodes.spot_of(self.loaded), self.of_spot
         for name, text in (("hands", of.hands), ("at", of.at), ("chart", of.chart)):
             if text is not None and self.spot is None and (name == "hands" or not nodes.has_nodes(self.loaded)):
                 before = "" if name == "hands" else ", preflop or three_handed"

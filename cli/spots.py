@@ -10,7 +10,7 @@ from ..seqform.limits import now
 from ..seqform.sheet import Column, Row, Sheet, Table, at_least, at_most, chips, count, error, listed, share
 from .errors import CommandLineError, ExitStatus
 from .files import Record, command_line
-from .nodes import HandsAt, OfHands, is_all, parsed_unit
+from .nodes import HandsAt, OfHands, is_all, parsed_unit, spot_of
 from .outputs import Output, Outputs, page
 from .solution import message_of
 from .tables import print_rows, print_table, seconds_text
@@ -34,17 +34,6 @@ _BUILT = 2**26
 #: With at most this many decision nodes, best responses to a file's strategies are recomputed, which takes a second.
 _EVALUATED = 1_000
 _CARDS = re.compile(r"(?:[2-9TJQKA][cdhs]){2}", re.IGNORECASE)
-
-
-def spot_of(game: "Game") -> "HoldemSpot | None":
-    """Return the spot from which a game was made; ``None`` for other games."""
-    from ..seqform.game import Game
-
-    if type(game) is Game:  # before importing what only spots need
-        return None
-    from ..models.games.holdem.spot import HoldemGame
-
-    return game.spot if isinstance(game, HoldemGame) else None
 
 
 def with_locks(game: "Game", texts: Sequence[str] | None) -> "Game":

@@ -95,8 +95,7 @@ def show(
     """
     of_hands.check()
     of = of_hands
-    pictures = {"chart": of.chart, "graph": of.graph}
-    check_files({"FILE": file}, out=out, plot=plot, json=json, csv=of.csv, html=of.html, **pictures)
+    check_files({"FILE": file}, out=out, plot=plot, json=json, chart=of.chart, graph=of.graph, csv=of.csv, html=of.html)
     if _is_solved_spot(file):
         others = vars(selection) | {"out": out, "plot": plot, "long": long or None}
         refuse_options(others, f"{file} is a solved spot")

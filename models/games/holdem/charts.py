@@ -7,11 +7,13 @@ from functools import cached_property
 from textwrap import wrap
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from ....seqform.arrays import Floats
 from ....seqform.display import Drawn
-from ....seqform.errors import InvalidGameError, nearest, one_of, shown
+from ....seqform.errors import InvalidGameError, UnsupportedProblemError, nearest, one_of, shown
 from ....seqform.interchange.encoding import json_ready
-from ....seqform.interchange.pictures import COLOURS, Figure, blank_figure
+from ....seqform.interchange.pictures import COLOURS, Figure, Look, blank_figure, panels
 from .cards import Range
 from .classes import CLASS_OF_HAND
 from .hand_tables import SpotTable, told, weighted_mean
@@ -24,6 +26,8 @@ _PASSIVE = {"fold": COLOURS["sky"], "check": "#44AA8B", "call": "#44AA8B"}
 _ALL_IN, _HELD, _EMPTY = COLOURS["pink"], "#a8b4c0", "#f1f1f1"
 _BETS = ("#F6DC85", "#E69F00", "#D55E00")
 _SUITS = {"s": ("♠", "#222222"), "h": ("♥", "#C62828"), "d": ("♦", "#1565C0"), "c": ("♣", "#2E7D32")}
+#: The styles of the players' curves in graphs; each differs in colour and line.
+_LOOKS = (Look("blue"), Look("red", line=(0, (5, 2))), Look("green", line=(0, (1, 1))))
 #: The size of a chart in inches, which fits a page of A4 or US letter with its margins.
 _SIZE = (7.2, 7.68)
 #: Shades of hand values, from low to high.
@@ -250,9 +254,36 @@ class ChartedNode(Drawn):
         MissingExtraError
             If matplotlib is not installed.
         """
-        from .graphs import range_graph
-
-        return range_graph(self)
+        unit, pot, drawn = self.unit, self.pot, 0
+        figure, (equity, worth) = panels(2, 1, (7.2, 7.6), sharex=True)
+        averages = self.averages
+        for seat, name in enumerate(self.seats):
+            likely, equities, evs = self.likely[seat], self.equities[seat], self.evs[seat]
+            there = np.flatnonzero((likely > 0.0) & ~np.isnan(equities) & ~np.isnan(evs))
+            if not len(there):
+                continue
+            drawn += 1
+            there = there[np.lexsort((evs[there], equities[there]))]
+            ends = 100.0 * np.concatenate([[0.0], np.cumsum(likely[there])]) / likely[there].sum()
+            mean_ev, mean_equity = averages[f"{name} ev"], averages[f"{name} equity"]
+            assert mean_ev is not None
+            assert mean_equity is not None
+            look = _LOOKS[seat % len(_LOOKS)]
+            for axes, values, mean, text in (
+                (equity, 100.0 * equities[there], 100.0 * mean_equity, f"{100.0 * mean_equity:.1f}%"),
+                (worth, unit.of(evs[there], pot), unit.of(mean_ev, pot), unit.named(mean_ev, pot)),
+            ):
+                heights = np.append(values[:1], values)
+                look.plot(axes, ends, heights, drawstyle="steps-pre", label=f"{name.upper()}, {text} on average")
+                axes.axhline(mean, color=look.hexadecimal, linewidth=0.8, alpha=0.45)
+        if drawn < 2:
+            raise UnsupportedProblemError(f"there is no graph of {self.title}: no hands of two players reach this node")
+        equity.set(xlim=(0, 100), ylim=(0, 100), ylabel="equity, % of the pot")
+        worth.set(xlabel="share of the range in %, hands sorted by equity, weakest first", ylabel=f"EV, {unit.label}")
+        equity.set_title(self.title, loc="left", fontsize=10.5, fontweight="bold", wrap=True, parse_math=False)
+        for axes in (equity, worth):
+            axes.legend(loc="best", frameon=False, fontsize=9)
+        return figure
 
     def figure(self, seat: str = "", by: str = "action") -> Figure:
         """Draw the 13 × 13 chart of a seat's hands.

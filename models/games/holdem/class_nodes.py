@@ -83,6 +83,10 @@ class ClassNode(ChartedNode):
         there = [row for row in table if row["ev"] is not None]
         return self._table(self.index_of(seat), sorted(there, key=lambda row: -row["ev"]))
 
+    def to_dict(self, by: str = "class") -> dict[str, Any]:
+        """Return the node as plain data: its place, averages, and the classes of all seats."""
+        return super().to_dict(by)
+
     def _class_rows(self, seat: int) -> list[dict[str, Any]]:
         likely, reach, evs, equities = (each[seat] for each in (self.likely, self.reaches, self.evs, self.equities))
         rows, total = [], likely.sum() or 1.0
