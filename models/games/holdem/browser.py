@@ -153,8 +153,8 @@ def _meanings(spot: HoldemSpot) -> Content:
     return folded(
         "What the numbers are",
         prose(
-            "EV is what a player wins from the pot, net of what it puts in from that decision on: both EVs add up to the "
-            f"pot{less}, and a fold is worth 0. Equity is the share of the pot that a hand wins on average without "
+            "EV is what a player wins from the pot, net of what it puts in from that decision on: both EVs add up to "
+            f"the pot{less}, and a fold is worth 0. Equity is the share of the pot that a hand wins on average without "
             "further betting. Reach is the remaining share of a hand; averages weight hands by reach and by the "
             "opponent's possible hands."
         ),
