@@ -10,6 +10,7 @@ import typer
 from ..seqform.sheet import Row
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, held_by
 from .files import check_files
+from .nodes import UnitOption, parsed_unit
 from .options import reader
 from .spots import pot_row
 from .tables import print_rows
@@ -33,9 +34,11 @@ def browse(
             help="The port of the page; by default any free port.",
         ),
     ] = 0,
+    unit: UnitOption = None,
 ) -> int:
     """Browse a solved spot in the browser: charts of hands, EV and equity by action and card."""
     check_files({"FILE": file})
+    shown_in = parsed_unit(unit, "chips")
     with deferring_interrupts():
         from ..models.games.holdem import SolvedSpot
         from ..models.games.holdem.server import application, new_token
@@ -48,7 +51,7 @@ def browse(
     with _listening(port) as listening:
         number = listening.getsockname()[1]
         address = f"http://{_HERE}:{number}/{token}/"
-        app = application(solved, file, token, {f"{_HERE}:{number}", f"localhost:{number}"})
+        app = application(solved, file, token, {f"{_HERE}:{number}", f"localhost:{number}"}, shown_in)
         _tell(file, solved, address)
         if not no_open:
             _open(address)

@@ -66,7 +66,7 @@ def check_files(
     written |= {"--resume": None if resume == checkpoint else resume}
     written |= {f"--{name}": path for name, path in others.items()}
     check_distinct(inputs, written)
-    for name, path in (("plot", plot), ("chart", others.get("chart"))):
+    for name, path in (("plot", plot), *((name, others.get(name)) for name in ("chart", "graph"))):
         if path is not None and Path(path).suffix.lower() not in PICTURES:
             raise CommandLineError(f"--{name} {path}: expected a file name that ends with .svg, .png or .pdf")
         if path is not None:

@@ -15,6 +15,7 @@ from ..seqform.limits import answering
 from ..seqform.sheet import Column, Row, Sheet, Table, count, counted, error, payoff, price, setting, several, short
 from .errors import CommandLineError, deferring_interrupts, exit_status
 from .files import STANDARD_OUTPUT, Record, check_files
+from .nodes import spot_of
 from .options import (
     BOUNDS,
     GAME_HELP,
@@ -35,7 +36,6 @@ from .options import (
 from .outputs import Output, Outputs, page, pages
 from .progress import building, filling, solving, waiting
 from .solution import message_of
-from .spots import spot_of
 from .tables import console, ending, print_rows, print_sheet, print_table, seconds_text
 
 if TYPE_CHECKING:

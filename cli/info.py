@@ -10,9 +10,10 @@ from ..seqform.limits import now
 from ..seqform.sheet import Column, Row, Sheet, Table, counted, listed, seconds, setting, several
 from .errors import CommandLineError
 from .files import Record, check_files, write_json
+from .nodes import spot_of
 from .options import GameArgument, JsonOption
 from .progress import waiting
-from .spots import describe, spot_of
+from .spots import describe
 from .tables import print_rows
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from ..seqform.strategy import Profile
 from ..solvers.choice import choose
 from ..solvers.methods import METHODS, RegretMethod
 from ..validation.questions import Question, question_parameters
-from . import curves, spots
+from . import curves, nodes, spots
 from .errors import CommandLineError, exit_status, print_note
 from .files import Record, command_line
 from .options import Checkpointing, choose_method, hyperparameters, tolerance_of, with_preferences
@@ -113,7 +113,7 @@ class SolveSteps:
             **self.options,
             **self.checkpointing.files,
         }
-        if loaded is not None and spots.spot_of(loaded) is not None and method in _BASES:
+        if loaded is not None and nodes.spot_of(loaded) is not None and method in _BASES:
             others |= {"tol": None, "precision": None}
         else:
             curves.check_by_simplex(method)
@@ -137,22 +137,25 @@ class SolveSteps:
 
     def read_spot(self) -> None:
         """Read the options of spots; reject them for other games."""
-        self.spot, of = spots.spot_of(self.loaded), self.of_spot
+        self.spot, of = nodes.spot_of(self.loaded), self.of_spot
         for name, text in (("hands", of.hands), ("at", of.at), ("chart", of.chart)):
-            if text is not None and self.spot is None:
+            if text is not None and self.spot is None and (name == "hands" or not nodes.has_nodes(self.loaded)):
+                before = "" if name == "hands" else ", preflop or three_handed"
                 raise CommandLineError(
-                    f"--{name} {text}: expected a spot of hold'em (.toml), but GAME is {self.loaded.spec}"
+                    f"--{name} {text}: expected a spot of hold'em (.toml){before}, but GAME is {self.loaded.spec}"
                 )
         if self.spot is not None:
             self.record.update(dict.fromkeys(spots.KEYS))
             self.hands = spots.hands_of(of.hands, self.spot) if of.hands is not None else []
-            spots.check_line(of.at, of.chart, self.spot)
+            spots.check_line(of.at, {"chart": of.chart}, self.spot)
 
     def pose_problem(self) -> None:
         """Build the problem, and choose a method if none is named."""
         with building(self.loaded, shown=self.record.shown):
             self.posed = self.question.pose(self.loaded)
             self.posed.build()
+            if self.spot is None and self.of_spot.at:
+                nodes.check_line(self.of_spot.at, self.loaded)
             chosen = self.named or self._usual_method()
             self.record["method"] = chosen.name
             self.tol = tolerance_of(self.limits.tol, self.loaded)
@@ -209,6 +212,12 @@ class SolveSteps:
                 bounds = outputs.ask(what, lambda: curves.find_sensitivity(solution, *moved), None)
             worth = {"sensitivity": None if bounds is None else bounds.to_dict()}
         solved = None if self.spot is None else spots.read(solution, self.spot)
+        view: Any = solved
+        if solved is None and (self.of_spot.at, self.of_spot.chart) != (None, None) and solution.infeasibility is None:
+            view = nodes.view_of(self.loaded, solution.profile)
+            if self.of_spot.at is not None:
+                with waiting(f"payoffs on {spec}", shown=shown):
+                    worth |= outputs.ask("--at", lambda: {"at": view.at(self.of_spot.at).to_dict("class")}, {})
         if solved is not None:
             with waiting(f"payoffs on {spec}", shown=shown):
                 worth |= outputs.ask("payoffs", lambda: spots.answer(solution, solved, self.hands), {})
@@ -217,7 +226,7 @@ class SolveSteps:
             reason = worth.pop("reason", None)
             if reason is not None:
                 solution = replace(solution, message=f"{solution.message}; {reason}")
-        return SolveAnswer(solution, self.asked, self.of_spot, moved, bounds, solved, worth)
+        return SolveAnswer(solution, self.asked, self.of_spot, moved, bounds, solved, view, worth)
 
 
 def _player(text: str | None) -> int | None:
@@ -255,6 +264,7 @@ class SolveAnswer:
     moved: tuple[str, float, float] | None
     bounds: "ParametricValue | None"  # the optimum as a function of the varied bound
     solved: "SolvedSpot | None"
+    view: Any  # the strategies by node: the solved spot, or a view of play before the flop; None if there are no nodes
     worth: dict[str, Any]  # the further answers, by the keys of the JSON
 
     def deliver(self, outputs: Outputs, files: Files) -> int:
@@ -269,17 +279,22 @@ class SolveAnswer:
             Output(name, "--out", files.out, save, answers=True, measured=solved is not None),
             page(files.html, self.page),
             Output("picture", "--plot", plot, solution.plot if bounds is None else bounds.plot),
-            Output("chart", "--chart", of.chart, lambda path: spots.draw_chart(solved, of.at, path)),
+            Output("chart", "--chart", None if self.view is None else of.chart, self._draw_chart),
         )
+
+    def _draw_chart(self, path: str) -> None:
+        self.view.at(self.of_spot.at or "").plot(path)
 
     def print(self) -> None:
         """Print the solution and the further answers."""
-        solution, solved = self.solution, self.solved
+        solution, solved, at = self.solution, self.solved, self.of_spot.at
         if solved is not None and solution.infeasibility is None and "ev" in self.worth:
             print_sheet(spots.spot_sheet(solution, solved.spot, self.worth, self.asked))
-            spots.print_node(solved, self.of_spot.at, self.of_spot.hands)
+            spots.print_node(solved, at, self.of_spot.hands)
         else:
             print_solution(solution, self.asked)
+            if solved is None and self.view is not None and at is not None:
+                nodes.HandsAt.read(self.view, nodes.OfHands(at=at)).print()
         if self.bounds is not None:
             curves.print_sensitivity(self.bounds)
         elif self.moved is not None and solution.infeasibility is not None:

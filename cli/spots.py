@@ -7,14 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..seqform.limits import now
-from ..seqform.sheet import Column, Row, Sheet, Table, between, chips, count, error, listed, share
+from ..seqform.sheet import Column, Row, Sheet, Table, at_least, at_most, chips, count, error, listed, share
 from .errors import CommandLineError, ExitStatus
 from .files import Record, command_line
+from .nodes import HandsAt, OfHands, is_all, parsed_unit, spot_of
 from .outputs import Output, Outputs, page
 from .solution import message_of
 from .tables import print_rows, print_table, seconds_text
 
 if TYPE_CHECKING:
+    from ..models.games.holdem.hand_tables import SpotTable
     from ..models.games.holdem.solved import SolvedSpot
     from ..models.games.holdem.spot import HoldemSpot
     from ..seqform.game import Game
@@ -31,20 +33,7 @@ _FEW = 3_000
 _BUILT = 2**26
 #: With at most this many decision nodes, best responses to a file's strategies are recomputed, which takes a second.
 _EVALUATED = 1_000
-#: Hands with a smaller remaining weight are not printed.
-_SHOWN = 5e-5
 _CARDS = re.compile(r"(?:[2-9TJQKA][cdhs]){2}", re.IGNORECASE)
-
-
-def spot_of(game: "Game") -> "HoldemSpot | None":
-    """Return the spot from which a game was made; ``None`` for other games."""
-    from ..seqform.game import Game
-
-    if type(game) is Game:  # before importing what only spots need
-        return None
-    from ..models.games.holdem.spot import HoldemGame
-
-    return game.spot if isinstance(game, HoldemGame) else None
 
 
 def with_locks(game: "Game", texts: Sequence[str] | None) -> "Game":
@@ -180,8 +169,16 @@ def hands_of(text: str, spot: "HoldemSpot") -> list[str]:
     return list(found)
 
 
-def check_line(line: str | None, chart: str | None, spot: "HoldemSpot") -> None:
-    """Reject a line that leads nowhere, or to a node without a chart, before anything is solved.
+def check_line(line: str | None, asked: Mapping[str, str | None], spot: "HoldemSpot") -> None:
+    """Reject a line that leads nowhere, and options for one node if it leads to a row per card.
+
+    Parameters
+    ----------
+    line : str, optional
+        The value of ``--at``.
+    asked : mapping of str to str
+        The values of options that need one node, such as ``chart``.
+    spot : HoldemSpot
 
     Raises
     ------
@@ -191,10 +188,9 @@ def check_line(line: str | None, chart: str | None, spot: "HoldemSpot") -> None:
     from ..seqform.errors import InvalidGameError
 
     if line is not None:
-        if chart is not None and _by_card(line):
-            raise CommandLineError(
-                f"--chart {chart}: --at has 'deal *'; expected one card for a chart, as in 'deal 7s'"
-            )
+        for name, value in asked.items():
+            if value is not None and _by_card(line):
+                raise CommandLineError(f"--{name} {value}: --at has 'deal *'; expected one card, as in 'deal 7s'")
         try:
             by_next_card(spot, line) if _by_card(line) else Place.at(spot, line)
         except InvalidGameError as error:
@@ -255,25 +251,14 @@ def node_of(solved: "SolvedSpot", line: str | None) -> dict[str, Any]:
     return {"at": solved.at(line).to_dict()}
 
 
-def draw_chart(solved: "SolvedSpot | None", line: str | None, path: str) -> None:
-    """Draw the chart of a node, by default of the root."""
-    if solved is not None:
-        solved.at(line or "").plot(path)
-
-
 def print_node(solved: "SolvedSpot", line: str | None, hands: str | None = None) -> None:
     """Print a node and the hands of the player who moves there, or a line by the next card, if requested."""
     if line is None:
         return
     if _by_card(line):
-        shown = solved.runouts(line)
+        print_table(solved.runouts(line).table)
     else:
-        node = solved.at(line)
-        shown = node.hands(only=hands)
-        head, *rest = str(node).splitlines()
-        print(f"\n{head}", *rest, sep="\n")  # noqa: T201
-        shown = replace(shown, rows=tuple(row for row in shown if hands or row["reach"] >= _SHOWN), title="")
-    print_table(shown.table)
+        HandsAt.read(solved, OfHands(at=line, hands=hands)).print()
 
 
 def _exploitability(solved: "SolvedSpot") -> tuple[float, str]:
@@ -284,18 +269,23 @@ def _exploitability(solved: "SolvedSpot") -> tuple[float, str]:
     return stated, "computed when the file was written"
 
 
-def show_file(
-    file: str, at: str | None, chart: str | None, hands: str | None, html: str | None, json: str | None
-) -> int:
-    """Print a solved spot from a file, or write it as JSON, a chart or a page; nothing is solved."""
+def show_file(file: str, of: OfHands, json: str | None) -> int:
+    """Print a solved spot from a file, or write it as JSON, pictures, CSV or a page; nothing is solved."""
     from ..models.games.holdem import SolvedSpot
     from ..models.games.holdem.browser import spot_page
 
-    solved = SolvedSpot.load(file)
-    check_line(at, chart, solved.spot)
-    named_hands = [] if hands is None else hands_of(hands, solved.spot)
+    solved, at = SolvedSpot.load(file), of.at
+    single = {name: getattr(of, name) for name in ("chart", "graph", "by", "seat")}
+    check_line(at, single, solved.spot)
+    named_hands = [] if of.hands is None or is_all(of.hands) else hands_of(of.hands, solved.spot)
+    by_card = _by_card(at or "")
+    unit = parsed_unit(of.unit, "chips")
+    chosen = None if by_card else HandsAt.read(solved, of)
     record = Record(json, ("file", "certificate", "ev", "exploitability", "exploitability_percent"), file=file)
     (lost, found_when), pot, root = _exploitability(solved), solved.spot.pot, solved.at()
+
+    def runouts() -> "SpotTable":
+        return replace(solved.runouts(at or ""), unit=unit)
 
     def report() -> None:
         print_rows(
@@ -303,10 +293,12 @@ def show_file(
             pot_row(solved.spot),
             Row("exploitability", lost, solved.spot.of_pot, f", {found_when}"),
         )
-        print_node(solved, at or "", hands)
+        if chosen is None:
+            print_table(runouts().table)
+        else:
+            chosen.print()
 
     def found() -> dict[str, Any]:
-        by_hand = named_hands and not _by_card(at or "")
         return {
             "street": solved.spot.street,
             "board": solved.spot.board,
@@ -317,16 +309,18 @@ def show_file(
             "exploitability": lost,
             "exploitability_percent": 100.0 * lost / pot,
             "root": {action: root.averages[action] for action in root.actions},
-            **({"by_hand": solved.at(at or "").by_hand(named_hands)} if by_hand else {}),
-            **node_of(solved, at),
+            **({"by_hand": solved.at(at or "").by_hand(named_hands)} if named_hands and not by_card else {}),
+            **(node_of(solved, at) if chosen is None or (at, of.by) == (None, None) else chosen.to_dict()),
         }
+
+    drawn = (Output("table", "--csv", of.csv, lambda path: runouts().save(path)),) if chosen is None else chosen.outputs
 
     return Outputs(record).deliver(
         ExitStatus.SUCCESS,
         report,
         found,
-        page(html, lambda: spot_page(solved, command_line())),
-        Output("chart", "--chart", chart, lambda path: draw_chart(solved, at, path)),
+        page(of.html, lambda: spot_page(solved, command_line(), unit=unit)),
+        *drawn,
     )
 
 
@@ -415,8 +409,8 @@ def _lock_rows(found: Mapping[str, Any]) -> Iterator[Row]:
         if gain is not None:
             kept = f" chips at least while {other} keeps to the locks; {chips(ev)} without locks"
             broken = f" chips of that EV if {other} does not, as a best response proves"
-            yield Row("lock_gain", gain, chips, kept, f"{seat} gains")
-            yield Row("lock_risk", risk, chips, broken, f"{seat} risks")
+            yield Row("lock_gain", gain, at_least, kept, f"{seat} gains")
+            yield Row("lock_risk", risk, at_most, broken, f"{seat} risks")
 
 
 def _proven(solution: "Solution", spot: "HoldemSpot") -> Iterator[Row]:
@@ -438,7 +432,8 @@ def _proven(solution: "Solution", spot: "HoldemSpot") -> Iterator[Row]:
         yield Row("gap", solution.gap, error, " chips")
     if solution.player is None and low is not None and high is not None:
         ends = low + spot.pot / 2, high + spot.pot / 2
-        yield Row("proven_bounds", ends, lambda ends: f"an EV of oop from {between(chips)(ends)}", label="proven")
+        proven = f"an EV of oop from {at_least(ends[0])} to {at_most(ends[1])}"
+        yield Row("proven_bounds", proven, label="proven")
     if solution.problem.constraints:
         meaning = " at most, by which a probability misses a lock"
         yield Row("violation", solution.violation, error, meaning)

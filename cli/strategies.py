@@ -27,7 +27,8 @@ from ..seqform.sheet import (
 )
 from .errors import CommandLineError, ExitStatus, print_note
 from .files import STANDARD_OUTPUT, Record, check_files
-from .options import AtOption, ChartOption, GameArgument, HtmlOption, JsonOption, reader, seat, tolerance, whole
+from .nodes import OfHands, has_nodes
+from .options import GameArgument, HtmlOption, JsonOption, reader, seat, tolerance, whole
 from .outputs import Output, Outputs, page, pages
 from .progress import waiting
 from .tables import print_rows, print_sheet, print_table
@@ -87,18 +88,6 @@ class _Selection:
         return self.infoset is None or fnmatchcase(str(infoset), self.infoset)
 
 
-@dataclass(frozen=True)
-class _OfSpot:
-    """The parts of a solved spot to show."""
-
-    at: AtOption = None
-    chart: ChartOption = None
-    hands: Annotated[
-        str | None, typer.Option(metavar="HANDS", help="Hands of a solved spot to show, such as QsQh,AdKd.")
-    ] = None
-    html: HtmlOption = None
-
-
 def show(
     file: StrategyFile,
     *,
@@ -110,20 +99,28 @@ def show(
     plot: Annotated[
         str | None, typer.Option(metavar="FILE", help="Draw the strategies (.svg, .png or .pdf): one bar per infoset.")
     ] = None,
-    of_spot: _OfSpot,
+    of_hands: OfHands,
     json: JsonOption = None,
 ) -> int:
-    """Print the action probabilities of strategies, or the hands of a solved spot and their EV."""
-    check_files({"FILE": file}, out=out, plot=plot, json=json, chart=of_spot.chart, html=of_spot.html)
+    """Print the action probabilities of strategies, or the hands at a node of hold'em and their EV.
+
+    A solved spot shows one node: that of --at, by default the first one. So do strategies for preflop and
+    three_handed with any of the options for hold'em.
+    """
+    of_hands.check()
+    of = of_hands
+    check_files({"FILE": file}, out=out, plot=plot, json=json, chart=of.chart, graph=of.graph, csv=of.csv, html=of.html)
     if _is_solved_spot(file):
         others = vars(selection) | {"out": out, "plot": plot, "long": long or None}
         refuse_options(others, f"{file} is a solved spot")
         from .spots import show_file
 
-        return show_file(file, **vars(of_spot), json=json)
-    missing = file.lower().endswith(".npz") and not Path(file).exists()
-    why = ": no such file" if missing else " is not a solved spot, as treeplex solve SPOT --out writes them"
-    refuse_options(vars(of_spot), file + why)
+        return show_file(file, of_hands, json)
+    if any(value is not None for value in vars(of_hands).values()):
+        others = {name: value for name, value in vars(selection).items() if name != "game"}
+        return _show_node(
+            file, selection.game, of_hands, json, others | {"out": out, "plot": plot, "long": long or None}
+        )
     _check_suffix(out)
     against = selection.against
     record = Record(json, ("game", "parameters", "file", "against", "infosets"), file=file, against=against)
@@ -143,6 +140,41 @@ def show(
         Output("strategies", "--out", out, shown.save, answers=True),
         Output("picture", "--plot", plot, lambda path: shown.draw(path, selection, (file, against or ""))),
     )
+
+
+def _show_node(file: str, game: str | None, of: OfHands, json: str | None, others: Mapping[str, Any]) -> int:
+    """Show the hands at a node of strategies for a hold'em game."""
+    from ..seqform.strategy import Profile
+    from .nodes import HandsAt, view_of
+
+    asked = next(f"--{name}" for name, value in vars(of).items() if value is not None)
+    if file.lower().endswith(".npz") and not Path(file).exists():
+        raise CommandLineError(f"{asked}: {file}: no such file")
+    refuse_options(others, f"does not go with {asked}, which shows the hands at a node")
+    record = Record(json, ("game", "parameters", "file", "at"), file=file)
+    loaded = record.load(_game_of(file, game))
+    if not has_nodes(loaded):
+        raise CommandLineError(
+            f"{asked}: {file} is for {loaded.spec}, expected a solved spot, or strategies for a spot, preflop or "
+            "three_handed"
+        )
+    if of.html is not None:
+        raise CommandLineError(f"--html: {file} is not a solved spot, as treeplex solve SPOT --out writes them")
+    with waiting(f"{file} on {loaded.spec}", shown=record.shown):
+        found, left_out = _strategies(file, loaded, tuple(range(loaded.num_players)))
+        missing = [player for player in range(loaded.num_players) if player not in found]
+        if missing:
+            raise CommandLineError(
+                f"{asked}: {file} has no strategy of player {missing[0]}, expected strategies of all players: ranges "
+                "and EVs depend on all of them"
+            )
+        chosen = HandsAt.read(view_of(loaded, Profile(list(found.values()))), of)
+
+    def report() -> None:
+        print_rows(*Sheet([Row("strategies", f"{file}, for {loaded.spec}"), *_left_out(left_out)]).rows)
+        chosen.print()
+
+    return Outputs(record).deliver(ExitStatus.SUCCESS, report, chosen.to_dict, *chosen.outputs)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ The code that computes an answer creates its rows once. The terminal, pages, not
 JSON of commands has their values under the same keys.
 """
 
+import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from .number_texts import seconds_text
 
 #: Formats a value as a string; ``str`` for words.
 Unit = Callable[[Any], str]
+#: Bounds are exact up to this share of a hundredth of a chip.
+_ROUND_OFF = 1e-6
 _MINUS = re.compile(r"(?<![\w-])-(?=\d)|(?<=\de)-(?=\d)")
 
 
@@ -109,8 +112,25 @@ def share(number: float) -> str:
 
 
 def chips(number: float) -> str:
-    """Format an amount of chips or big blinds with four decimals."""
-    return decimals(number, 4)
+    """Format an amount of chips with two decimals."""
+    return decimals(number, 2)
+
+
+def at_least(number: float) -> str:
+    """Format an amount of chips that a bound guarantees, rounded down; round-off does not count.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.sheet import at_least, at_most
+    >>> at_least(4.996), at_most(4.991), at_least(5 - 1e-12)
+    ('4.99', '5.00', '5.00')
+    """
+    return chips(math.floor(100.0 * number + _ROUND_OFF) / 100.0)
+
+
+def at_most(number: float) -> str:
+    """Format an upper bound on an amount of chips, rounded up; round-off does not count."""
+    return chips(math.ceil(100.0 * number - _ROUND_OFF) / 100.0)
 
 
 def count(number: int) -> str:

@@ -316,6 +316,11 @@ def test_hand_histories_become_a_strategy_before_the_flop(tmp_path: Path, capsys
         "opponent takes the line all-in, call",
     }
     Profile.load(out, load_game(PREFLOP[1]))
+    shown = json_of(capsys, "show", out, "--at", "all-in", "--csv", str(tmp_path / "them.csv"))
+    assert (shown["game"], shown["at"]["mover"]) == (PREFLOP[1], "bb")
+    folds = sum(row["weight"] * (row["fold"] or 0.0) for row in shown["at"]["classes"]["bb"])
+    assert folds == pytest.approx(shown["at"]["averages"]["fold"])
+    assert len((tmp_path / "them.csv").read_text().splitlines()) == 170
     with Path(log).open("a") as file:
         file.write("[101]\nvariant = 'PO'\n")
     assert "blinds_or_straddles is missing" in refusal(capsys, "fit", *asked)

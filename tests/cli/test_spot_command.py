@@ -241,7 +241,7 @@ def test_a_node_is_shown_by_its_line(capsys):
     start = lines.index("ip to act after all-in, board Qc Jc 9c 3d 2d, pot 200")
     assert lines[start + 1] == "fold 0.5000, call 0.5000"
     assert lines[start + 4].split()[:6] == ["hand", "class", "reach", "weight", "ev", "equity"]
-    numbers = ["1.0000", "1.0000", "0.0000", "0.3333", "0.5000", "0.5000", "0.0000", "0.0000"]
+    numbers = ["1.0000", "1.0000", "0.00", "0.3333", "0.5000", "0.5000", "0.00", "0.00"]
     assert lines[start + 5].split() == ["QhQd", "QQ", *numbers]
     record = json_of(capsys, "solve", "toy.toml", "--method", "highs", "--at", "all-in")
     assert record["at"]["averages"]["fold"] == pytest.approx(0.5)
@@ -340,16 +340,34 @@ def test_a_sweep_takes_spots_and_tolerances_in_per_cent(tmp_path, capsys):
         ("solve toy.toml --hands QcQd", "--hands: 'QcQd': Qc is on the board, expected hands of oop or ip"),
         ("solve toy.toml --hands AcKc,77", "--hands: '77': neither range contains it, expected hands of oop or ip"),
         ("solve toy.toml --hands ,", "--hands ',': expected hands, such as QsQh,AdKd"),
-        ("solve kuhn --at pass", "--at pass: expected a spot of hold'em (.toml), but GAME is kuhn"),
+        ("solve kuhn --at pass",
+         "--at pass: expected a spot of hold'em (.toml), preflop or three_handed, but GAME is kuhn"),
+        ("solve preflop:stack=4 --at raise",
+         ("--at: there is no 'raise' at the root (did you mean raise 2?); expected "
+         "fold, call, raise 2, raise 3 or all-in")),
+        ("solve preflop:stack=4 --hands AA",
+         "--hands AA: expected a spot of hold'em (.toml), but GAME is preflop:stack=4"),
         ("solve toy.toml --at bet",
          "--at: there is no 'bet' at the root; expected check or all-in"),
         ("solve toy.toml --at check,*", "--at: no card is dealt after check; expected check or all-in"),
         ("solve toy.toml --chart a.txt", "--chart a.txt: expected a file name that ends with .svg, .png or .pdf"),
         ("solve toy.toml --chart a.png --at check,*",
-         "--chart a.png: --at has 'deal *'; expected one card for a chart, as in 'deal 7s'"),
+         "--chart a.png: --at has 'deal *'; expected one card, as in 'deal 7s'"),
         ("solve toy.toml --chart a.png --plot a.png", "--plot and --chart name the same file, a.png"),
         ("show nash --game kuhn --at p",
-         "--at: nash is not a solved spot, as treeplex solve SPOT --out writes them"),
+         ("--at: nash is for kuhn, expected a solved spot, or strategies for a spot, preflop or three_handed")),
+        ("show nash --game toy.toml --by clas", "--by clas: expected hand or class (did you mean class?)"),
+        ("show nash --game toy.toml --cells ev", "--cells ev: needs --chart FILE, whose cells it sets"),
+        ("show nash --game toy.toml --csv a.txt", "--csv a.txt: expected a file name that ends with .csv"),
+        ("show nash --game toy.toml --seat op", "--seat: seat is 'op', expected oop or ip (did you mean oop?)"),
+        ("show nash --game toy.toml --unit bb",
+         "--unit: unit is 'bb', but a spot does not state its big blind; expected its chips, as in bb=2"),
+        ("show nash --game toy.toml --by class --plot a.svg",
+         "--plot: does not go with --by, which shows the hands at a node"),
+        ("show uniform --game preflop:stack=4,continuations=0 --unit chips",
+         "--unit: unit is 'chips', but this game is played in big blinds; expected bb or pot"),
+        ("show uniform --game preflop:stack=4,continuations=0 --by hand",
+         "--by hand: before the flop, all hands of a class play alike; expected class"),
         ("show nope.npz --at p", "--at: nope.npz: no such file"),
         ("info toy.toml --infosets",
          ("--infosets: toy.toml has one infoset for each hand at 4 nodes; 'treeplex solve --hands' shows the strategy "
@@ -395,8 +413,8 @@ def test_a_locked_spot_says_what_the_lock_gains_and_risks(capsys):
     assert sum(record["multipliers"].values()) == pytest.approx(50.0, abs=1e-6)  # chips for each unit of folds
     assert main(["solve", "toy.toml", "--lock", LOCK, "--method", "highs"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert f"locks {LOCK} oop gains 5.0000 chips at least while ip keeps to the locks; 75.0000 without locks" in printed
-    assert "oop risks 25.0000 chips of that EV if ip does not, as a best response proves" in printed
+    assert f"locks {LOCK} oop gains 5.00 chips at least while ip keeps to the locks; 75.00 without locks" in printed
+    assert "oop risks 25.00 chips of that EV if ip does not, as a best response proves" in printed
 
 
 #: By hand, with a lock of ip at 2/5 folds: oop's kings go all-in and are paid 2/5 of 20, or of 50 what ip calls, 38 on
@@ -613,3 +631,80 @@ def test_a_spot_is_solved_without_its_sequence_form(capsys, monkeypatch):
     assert record["sizes"]["infosets"] == [treeplex.num_infosets for treeplex in expected]
     assert main(["solve", "toy.toml", "--tol", "0.1%"]) == 0
     capsys.readouterr()
+
+
+# Classes, CSV, pictures and units
+
+
+def printed_columns(text, first):
+    """Return the table that begins with a column, as lists of words."""
+    lines = text.splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith(first))
+    rows = [line.split() for line in lines[start:]]
+    return rows[: next((number for number, row in enumerate(rows) if not row), len(rows))]
+
+
+def test_hands_and_classes_are_shown_and_written_as_csv(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    assert main(["solve", "toy.toml", "--method", "highs", "--out", "a.npz"]) == 0
+    capsys.readouterr()
+    files = ["--csv", "classes.csv", "--graph", "graph.pdf", "--chart", "ip.png", "--cells", "ev"]
+    assert main(["show", "a.npz", "--at", "all-in", "--by", "class", "--seat", "oop", "--unit", "bb=2", *files]) == 0
+    out = capsys.readouterr().out
+    assert "EV oop 100.000 BB, ip 0.000 BB; equity" in out
+    assert "\nhands of oop\n" in out
+    shown = printed_columns(out, "class")
+    assert [row[0] for row in shown] == ["class", "AKs", "87s"]
+    heading, *rows = (tmp_path / "classes.csv").read_text().splitlines()
+    assert heading == "class,combinations,reach,weight,ev (BB),equity"
+    assert [row.split(",")[0] for row in rows] == ["AKs", "87s"]
+    assert float(rows[0].split(",")[4]) == pytest.approx(125.0)  # half of the time 200 chips, half of the time 300
+    assert (tmp_path / "graph.pdf").read_bytes().startswith(b"%PDF")
+    assert (tmp_path / "ip.png").read_bytes().startswith(b"\x89PNG")
+    assert main(["show", "a.npz", "--hands", "all", "--csv", "hands.csv"]) == 0
+    assert [row.split(",")[0] for row in (tmp_path / "hands.csv").read_text().splitlines()] == ["hand", "AcKc", "8h7h"]
+    capsys.readouterr()
+    record = json_of(capsys, "show", "a.npz", "--at", "all-in", "--by", "class", "--unit", "pot")
+    assert len(record["at"]["classes"]["oop"]) == 169
+    assert record["at"]["averages"]["oop ev"] == pytest.approx(200.0)  # JSON has chips
+    assert main(["show", "a.npz", "--html", "a.html", "--unit", "bb=2"]) == 0
+    assert "&quot;unit&quot;:&quot;bb&quot;,&quot;blind&quot;:2.0" in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ("--unit bb", "--unit: unit is 'bb', but a spot does not state its big blind; expected its chips, as in bb=2"),
+        ("--seat opp", "--seat: seat is 'opp', expected oop or ip (did you mean oop?)"),
+        ("--at check,* --by class", "--by class: --at has 'deal *'; expected one card, as in 'deal 7s'"),
+        ("--graph g.txt", "--graph g.txt: expected a file name that ends with .svg, .png or .pdf"),
+        ("--csv a.npz", "--csv a.npz: expected a file name that ends with .csv"),
+        ("--plot p.svg", "--plot: a.npz is a solved spot"),
+    ],
+)
+def test_options_of_a_solved_spot_that_are_wrong_are_told(options, line, capsys):
+    assert main(["solve", "toy.toml", "--method", "highs", "--out", "a.npz"]) == 0
+    capsys.readouterr()
+    assert refusal(capsys, "show", "a.npz", *options.split(" ")) == line
+
+
+def test_play_before_the_flop_has_nodes_and_charts(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    game = "preflop:stack=3,continuations=0,raises=1"
+    asked = ("solve", game, "--method", "dcfr", "--tol", "0.01", "--at", "raise 2")
+    record = json_of(capsys, *asked, "--chart", "bb.pdf", "--out", "p.npz")
+    assert (record["at"]["mover"], record["at"]["pot"]) == ("bb", 3.0)
+    assert len(record["at"]["classes"]["bb"]) == 169
+    assert (tmp_path / "bb.pdf").read_bytes().startswith(b"%PDF")
+    shown = json_of(capsys, "show", "p.npz", "--at", "raise 2", "--by", "class", "--csv", "bb.csv", "--graph", "g.svg")
+    assert shown["at"]["averages"] == pytest.approx(record["at"]["averages"])
+    heading, *rows = (tmp_path / "bb.csv").read_text().splitlines()
+    assert heading.startswith("class,combinations,reach,weight,ev,equity,fold,call")
+    assert len(rows) == 169
+    assert main(["show", "p.npz", "--at", "raise 2", "--unit", "pot", "--hands", "AA,72o"]) == 0
+    out = capsys.readouterr().out
+    mean = record["at"]["averages"]
+    assert f"EV sb {100 * mean['sb ev'] / 3:.2f}% of pot, bb {100 * mean['bb ev'] / 3:.2f}% of pot" in out
+    assert [row[0] for row in printed_columns(out, "class")] == ["class", "AA", "72o"]
+    one = json_of(capsys, "show", "p.npz", "--player", "0", "--infoset", "*AA*")
+    assert one["infosets"]  # without these options, a file is shown by infosets

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from effort import few, thorough
 
-from treeplex import InvalidGameError, Nash, Profile, expected_payoffs, load_game, solve
+from treeplex import InvalidGameError, InvalidStrategyError, Nash, Profile, expected_payoffs, load_game, solve
 from treeplex.models.games.holdem.cards import HANDS
 from treeplex.models.games.holdem.classes import CLASS_OF_HAND, CLASSES
 from treeplex.models.games.holdem.three_handed import ThreeHanded
 from treeplex.models.games.holdem.three_handed_form import deal, shares
+from treeplex.models.games.holdem.three_handed_solved import SolvedThreeHanded
 from treeplex.seqform.rules import TERMINAL
+from treeplex.solvers import opponent_strategy
 
 
 @pytest.mark.parametrize(
@@ -115,3 +117,66 @@ def test_the_script_estimates_parts_of_pots() -> None:
     for found, exact in zip((first, second), known, strict=True):
         assert abs(float((found - exact).mean())) < 0.02  # three hundred boards for all classes
         assert float((found - exact).std()) < 0.06
+
+
+# Nodes
+
+
+@pytest.fixture(scope="module")
+def random_play():
+    """Return a random profile of the game with 4 big blinds, and its view."""
+    game = load_game("three_handed:stack=4")
+    profile = Profile([opponent_strategy(f"random:seed={player}", game, player) for player in range(3)])
+    return game, profile, SolvedThreeHanded(ThreeHanded(stack=4), profile)
+
+
+def test_evs_at_the_root_are_those_of_the_profile(random_play) -> None:
+    game, profile, solved = random_play
+    root = solved.at()
+    assert (root.mover, root.pot, root.probability) == ("button", 1.5, pytest.approx(1.0))
+    earned = [root.averages[f"{seat} ev"] - paid for seat, paid in zip(root.seats, root.paid, strict=True)]
+    assert earned == pytest.approx(expected_payoffs(game, profile).tolist(), abs=1e-6)
+
+
+def test_evs_and_equities_of_all_seats_make_the_pot(random_play) -> None:
+    nodes = list(random_play[2])
+    assert {node.mover for node in nodes} == {"button", "sb", "bb"}
+    for node in nodes[:: len(nodes) // 12]:
+        mean = node.averages
+        assert sum(mean[f"{seat} ev"] for seat in node.seats) == pytest.approx(node.pot, abs=1e-6)
+        assert sum(mean[f"{seat} equity"] or 0.0 for seat in node.seats) == pytest.approx(1.0, abs=1e-5)
+        for player in set(range(3)) - set(node.state.in_play):
+            assert mean[f"{node.seats[player]} equity"] is None
+            assert mean[f"{node.seats[player]} ev"] == pytest.approx(0.0, abs=1e-6)  # a fold is worth 0
+
+
+def test_the_ev_of_a_node_is_the_mean_of_its_actions(random_play) -> None:
+    solved = random_play[2]
+    node = solved.at("raise 2, fold")
+    after = [solved.at(f"raise 2, fold, {action}") for action in node.actions]
+    here = np.array(node.evs[2])
+    spent = [one.paid[2] - node.paid[2] for one in after]
+    each = np.array([one.evs[2] - cost for one, cost in zip(after, spent, strict=True)])
+    np.testing.assert_allclose((node.strategy * each).sum(axis=0), here, atol=1e-5)
+    # A call ends the betting, and aces are worth their share of the pot.
+    call = after[node.actions.index("call")]
+    np.testing.assert_allclose(call.evs[2], call.pot * call.equities[2], atol=1e-5)
+
+
+def test_a_chart_of_three_players_has_three_seats(random_play) -> None:
+    node = random_play[2].at("call")
+    with pytest.raises(InvalidGameError, match=r"seat is 'oop', expected button, sb or bb"):
+        node.classes("oop")
+    assert len(node.classes("button")) == 169
+    rows = node.hands("bb", only="AA, 72o")
+    assert [row["class"] for row in rows] == ["AA", "72o"]
+    pytest.importorskip("matplotlib")
+    for seat in node.seats:
+        assert f"{seat.upper()} {'to act' if seat == 'sb' else 'waits'}  ·  call" in [
+            text.get_text() for text in node.figure(seat).texts
+        ]
+
+
+def test_a_view_of_another_stack_is_refused(random_play) -> None:
+    with pytest.raises(InvalidStrategyError, match="the profile is for another game"):
+        SolvedThreeHanded(ThreeHanded(stack=5), random_play[1])

@@ -32,7 +32,7 @@ from treeplex.seqform.sheet import (
         (error, -0.0, "0"),
         (error, 1.23456e-7, "1.23e-07"),
         (share, -1e-9, "0.0000"),
-        (chips, -12.5, "-12.5000"),
+        (chips, -12.5, "-12.50"),
         (count, 1234567, "1,234,567"),
         (short, Fraction(1, 3), "0.333333"),
         (between(payoff), (0, 1), "0.0000000000 to 1.0000000000"),

@@ -157,7 +157,13 @@
       hands.forEach((hand, place) => { const kind = classOf(hand); if (!found.has(kind)) found.set(kind, []); found.get(kind).push(place); });
       return found;
     });
-    const state = { path: [], depth: 0, seat: 0, by: "action", kind: "", sort: "ev", down: true };
+    // Units of EV: how many chips one is, at a pot.
+    const units = { chips: ["chips", () => 1, 2], ...(spot.blind && { bb: ["BB", () => spot.blind, 3] }), pot: ["% of pot", (pot) => pot / 100, 2] };
+    const worth = (value, less = 0, pot = steps[state.depth].pot) => {
+      const [, size, count] = units[state.unit];
+      return digits(value / size(pot), Math.max(0, count - less));
+    };
+    const state = { path: [], depth: 0, seat: 0, unit: spot.unit ?? "chips", by: "action", kind: "", sort: "ev", down: true };
     const strip = el("div", "strip"), head = el("div", "spot-head"), tools = el("div", "tools");
     const grid = el("div", "hands"), key = el("div", "key"), table = el("div", "scroll spot-table"), runouts = el("div", "runouts");
     const chosen = el("div", "chosen dim"), told = el("p", "bad");
@@ -242,9 +248,11 @@
     const drawHead = () => {
       const { board, pot, mover } = steps[state.depth], { means } = read;
       const row = (seat) => el("tr", seat === mover ? "moves" : "",
-        el("th", "", SEATS[seat].toUpperCase()), el("td", "", digits(means.ev[seat], 2)), el("td", "", percent(means.equity[seat])));
-      const both = el("table", "pair", el("thead", "", el("tr", "", el("th", ""), el("th", "", "EV"), el("th", "", "equity"))), el("tbody", "", row(0), row(1)));
-      head.replaceChildren(el("div", "", el("span", "board", ...board.map((one) => card(one))), el("div", "dim", `pot ${chips(pot)}`)), both);
+        el("th", "", SEATS[seat].toUpperCase()), el("td", "", worth(means.ev[seat])), el("td", "", percent(means.equity[seat])));
+      const both = el("table", "pair", el("thead", "", el("tr", "", el("th", ""), el("th", "", state.unit === "chips" ? "EV" : `EV, ${units[state.unit][0]}`), el("th", "", "equity"))), el("tbody", "", row(0), row(1)));
+      const frequencies = steps[state.depth].actions.map((action, place) => `${action} ${percent(means.plays[place])}`).join(" · ");
+      const line = el("div", "printed", el("b", "", `${SEATS[mover].toUpperCase()} to act · ${state.path.slice(0, state.depth).join(", ") || "at the root"}`), el("div", "", frequencies));
+      head.replaceChildren(line, el("div", "", el("span", "board", ...board.map((one) => card(one))), el("div", "dim", `pot ${chips(pot)}`)), both);
     };
 
     const choice = (current, options, pick) => {
@@ -258,7 +266,18 @@
     };
     const drawTools = () => tools.replaceChildren(
       choice(state.seat, [[0, "OOP"], [1, "IP"]], (seat) => { state.seat = seat; fresh(); }),
-      choice(state.by, [["action", "Actions"], ["ev", "EV"], ["equity", "Equity"]], (by) => { state.by = by; }));
+      choice(state.by, [["action", "Actions"], ["ev", "EV"], ["equity", "Equity"]], (by) => { state.by = by; }),
+      choice(state.unit, Object.entries(units).map(([unit, [text]]) => [unit, text]), (unit) => { state.unit = unit; drawRunouts(runs); }),
+      knob("Print chart", print));
+    // Prints the chart alone, on one page.
+    const print = () => {
+      const hidden = [];
+      for (let one = box; one !== document.body; one = one.parentElement) hidden.push(...[...one.parentElement.children].filter((each) => each !== one));
+      hidden.push(table, chosen, runouts);
+      hidden.forEach((each) => each.classList.add("unprinted"));
+      addEventListener("afterprint", () => hidden.forEach((each) => each.classList.remove("unprinted")), { once: true });
+      window.print();
+    };
 
     const shade = (part) => {  // from orange to blue; black is read on all of them
       const stops = spot.shades.map((hue) => [1, 3, 5].map((place) => parseInt(hue.slice(place, place + 2), 16)));
@@ -294,11 +313,11 @@
           } else if (state.by !== "action" && Number.isFinite(found[state.by])) {
             const hue = shade(high > low ? (found[state.by] - low) / (high - low) : 0.5);
             fill.style.background = `rgb(${hue.join(" ")})`;
-            cell.append(el("small", "", state.by === "equity" ? `${Math.round(100 * found.equity)}%` : digits(found.ev, Math.abs(found.ev) < 100 ? 1 : 0)));
+            cell.append(el("small", "", state.by === "equity" ? `${Math.round(100 * found.equity)}%` : worth(found.ev, Math.abs(found.ev / units[state.unit][1](step.pot)) < (state.unit === "bb" ? 10 : 100) ? 1 : 2)));
           }
           cell.prepend(fill);
           const said = found.plays.map((part, action) => `${step.actions[action]} ${percent(part)}`);
-          cell.title = [kind, ...said, `EV ${digits(found.ev, 2)}`, `equity ${percent(found.equity)}`, `in range ${percent(found.there)}`].join("\n");
+          cell.title = [kind, ...said, `EV ${worth(found.ev)} ${units[state.unit][0]}`, `equity ${percent(found.equity)}`, `in range ${percent(found.there)}`].join("\n");
         } else cell.classList.add("none");
         cells.push(cell);
       }
@@ -310,9 +329,9 @@
       const names = moves ? step.actions.map((action, place) => [action, step.colours[place]]) : [];
       key.replaceChildren(...names.map(([text, hue]) => { const dot = el("i", "dot"); dot.style.background = hue; return el("span", "", dot, text); }));
       if (state.by !== "action") {
-        const ends = state.by === "ev" ? [low, high].map((end) => digits(end, 1)) : ["0%", "100%"], bar = el("i", "ramp");
+        const ends = state.by === "ev" ? [low, high].map((end) => worth(end, 1)) : ["0%", "100%"], bar = el("i", "ramp");
         bar.style.background = `linear-gradient(to right, ${spot.shades.join(", ")})`;
-        key.append(el("span", "", state.by === "ev" ? "EV in chips" : "equity", el("span", "dim", ends[0]), bar, el("span", "dim", ends[1])));
+        key.append(el("span", "", state.by === "ev" ? `EV in ${units[state.unit][0]}` : "equity", el("span", "dim", ends[0]), bar, el("span", "dim", ends[1])));
       }
       key.append(el("span", "dim", "Filled as high as the part of the hands that is there."));
     };
@@ -321,10 +340,10 @@
       const { seat } = state, step = steps[state.depth], own = read.reach[seat], by = read.by[seat];
       const total = by.reduce((sum, one) => sum + one, 0), acts = seat === step.mover ? step.actions : [];
       const columns = [
-        ["hand", (place) => spot.hands[seat][place]], ["ev", (place) => read.ev[seat][place], 2, "EV"],
+        ["hand", (place) => spot.hands[seat][place]], ["ev", (place) => read.ev[seat][place], "EV", "EV"],
         ["equity", (place) => read.equity[seat][place], "%"],
         ...acts.map((text, action) => [text, (place) => read.plays[action][place], "%", text, step.colours[action]]),
-        ...acts.map((text, action) => [`ev ${text}`, (place) => read.evs[action][place], 2, `EV ${text}`]),
+        ...acts.map((text, action) => [`ev ${text}`, (place) => read.evs[action][place], "EV", `EV ${text}`]),
         ["reach", (place) => own[place], "%"], ["weight", (place) => by[place] / total, "%"],
       ];
       const places = spot.hands[seat].map((_, place) => place).filter((place) =>
@@ -342,7 +361,7 @@
       const rows = places.map((place) => el("tr", "", ...columns.map(([column, get, form, , hue]) => {
         const found = get(place);
         if (column === "hand") return el("th", "", card(found.slice(0, 2), "flat"), card(found.slice(2), "flat"));
-        const cell = el("td", hue ? "share" : "", form === "%" ? percent(found) : digits(found, form));
+        const cell = el("td", hue ? "share" : "", form === "%" ? percent(found) : worth(found));
         if (hue) { cell.style.setProperty("--of", Math.min(1, Math.max(0, found))); cell.style.setProperty("--share", hue + "8c"); }
         return cell;
       })));
@@ -352,15 +371,17 @@
       if (state.kind) chosen.append(" ", knob("all hands", () => { state.kind = ""; draw(); }));
     };
 
+    let runs = null;
     const drawRunouts = (found) => {
+      runs = found;
       if (!found) { runouts.replaceChildren(); return; }
       const { cards, left } = found, total = cards.reduce((sum, each) => sum + each.likely, 0);
       cards.sort((one, two) => RANKS.indexOf(one.card[0]) - RANKS.indexOf(two.card[0]) || "shdc".indexOf(one.card[1]) - "shdc".indexOf(two.card[1]));
       const average = (value) => cards.reduce((sum, each) => Number.isFinite(value(each)) ? sum + each.likely * value(each) : sum, 0) / total;
-      const columns = [["EV oop", (each) => each.ev[0], 2], ["EV ip", (each) => each.ev[1], 2], ["equity oop", (each) => each.equity[0], "%"],
+      const columns = [["EV oop", (each) => each.ev[0], "EV"], ["EV ip", (each) => each.ev[1], "EV"], ["equity oop", (each) => each.equity[0], "%"],
         ...found.actions.map((text, action) => [text, (each) => each.plays[action], "%", found.colours[action]])];
       const cells = (value) => columns.map(([, get, form, hue]) => {
-        const one = value(get), cell = el("td", hue ? "share" : "", form === "%" ? percent(one) : digits(one, form));
+        const one = value(get), cell = el("td", hue ? "share" : "", form === "%" ? percent(one) : worth(one, 0, steps.at(-1).pot));
         if (hue) { cell.style.setProperty("--of", one); cell.style.setProperty("--share", hue + "8c"); }
         return cell;
       });

@@ -29,6 +29,7 @@ from .cards import CARDS, read_cards
 from .charts import SHADES, action_colours
 from .solved import SolvedSpot
 from .spot import HoldemSpot
+from .units import CHIPS, Unit
 
 #: The largest size of a page's numbers, in bytes of the page.
 MAX_NUMBERS = 20_000_000
@@ -43,6 +44,7 @@ def spot_page(
     cards: Sequence[str] = (),
     limit: int = MAX_NUMBERS,
     more: Iterable[Content] = (),
+    unit: Unit = CHIPS,
 ) -> Page:
     """Return a page for browsing a solved spot.
 
@@ -58,6 +60,8 @@ def spot_page(
         fit; the page states which.
     more : iterable of Element
         Further blocks, below the browser.
+    unit : Unit
+        The unit of EV at first; with big blinds, the page can also show them.
 
     Returns
     -------
@@ -92,7 +96,7 @@ def spot_page(
         prose("hold'em spot · what both players do", cls="kicker"),
         heading(title, 1),
         callout(prose(*earned(solved)), prose(proof, cls="dim"), cls="good"),
-        *browser_blocks(solved, cards=cards, limit=limit),
+        *browser_blocks(solved, cards=cards, limit=limit, unit=unit),
         *more,
         *([heading("Reproduce this answer"), facts(known)] if known else []),
         *([heading("Make it again"), code_block(again)] if again else []),
@@ -124,16 +128,23 @@ def earned(solved: SolvedSpot) -> Iterator[Content]:
     yield "."
 
 
-def browser_blocks(solved: SolvedSpot, *, cards: Sequence[str] = (), limit: int = MAX_NUMBERS) -> Iterator[Content]:
+def browser_blocks(
+    solved: SolvedSpot, *, cards: Sequence[str] = (), limit: int = MAX_NUMBERS, unit: Unit = CHIPS
+) -> Iterator[Content]:
     """Return the browser for a page of :func:`framed`, and the explanation of its numbers; see :func:`spot_page`."""
     kept, told = _chosen(solved, [read_cards(one, "runout") for one in cards], limit)
     tree, numbers = _packed(solved, kept)
     if told:
         yield prose(told, cls="dim")
     yield element("noscript", prose("The browser for the betting needs JavaScript."))
-    data = json.dumps(tree, separators=(",", ":"))
+    data = json.dumps(tree | _unit_record(unit), separators=(",", ":"))
     yield element("section", cls="spot", data_spot=data, data_numbers=base64.b64encode(numbers).decode())
     yield _meanings(solved.spot)
+
+
+def _unit_record(unit: Unit) -> dict[str, Any]:
+    """Return the unit of EV at first and, if it is known, the big blind in chips."""
+    return {"unit": unit.name, "blind": unit.worth if unit.name == "bb" else None}
 
 
 def _meanings(spot: HoldemSpot) -> Content:
@@ -142,8 +153,8 @@ def _meanings(spot: HoldemSpot) -> Content:
     return folded(
         "What the numbers are",
         prose(
-            "EV is in chips from the pot, net of what a player puts in from that decision on: both EVs add up to the "
-            f"pot{less}, and a fold is worth 0. Equity is the share of the pot that a hand wins on average without "
+            "EV is what a player wins from the pot, net of what it puts in from that decision on: both EVs add up to "
+            f"the pot{less}, and a fold is worth 0. Equity is the share of the pot that a hand wins on average without "
             "further betting. Reach is the remaining share of a hand; averages weight hands by reach and by the "
             "opponent's possible hands."
         ),
@@ -155,14 +166,14 @@ def framed(page: Page) -> Page:
     return replace(page, style=shipped("browser.css", __package__), script=shipped("browser.js", __package__))
 
 
-def served_page(solved: SolvedSpot, file: str) -> Page:
+def served_page(solved: SolvedSpot, file: str, unit: Unit = CHIPS) -> Page:
     """Return the page of a solved spot for a server of its numbers; see :mod:`treeplex.models.games.holdem.server`."""
     spot, title = solved.spot, title_of(solved)
     data = {
         "deck": [CARDS[card] for card in sorted((*spot.cards, *spot.unseen))],
         "hands": spot.hand_names,
         "shades": SHADES,
-    }
+    } | _unit_record(unit)
     box = element("section", cls="spot", data_served=json.dumps(data, separators=(",", ":")))
     keys = (
         "Keys: up and down move among actions, right or Enter takes one, left or Backspace goes back; among cards "

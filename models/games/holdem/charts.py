@@ -2,14 +2,22 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
-from typing import Any, ClassVar
+from textwrap import wrap
+from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from ....seqform.arrays import Floats
 from ....seqform.display import Drawn
-from ....seqform.errors import InvalidGameError, shown
-from ....seqform.interchange.pictures import COLOURS, Figure, blank_figure
-from .hand_tables import SpotTable, weighted_mean
+from ....seqform.errors import InvalidGameError, UnsupportedProblemError, nearest, one_of, shown
+from ....seqform.interchange.encoding import json_ready
+from ....seqform.interchange.pictures import COLOURS, Figure, Look, blank_figure, panels
+from .cards import Range
+from .classes import CLASS_OF_HAND
+from .hand_tables import SpotTable, told, weighted_mean
+from .units import Unit
 
 #: The possible contents of a chart: action frequencies, EV or equity.
 SHOWN = ("action", "ev", "equity")
@@ -18,6 +26,10 @@ _PASSIVE = {"fold": COLOURS["sky"], "check": "#44AA8B", "call": "#44AA8B"}
 _ALL_IN, _HELD, _EMPTY = COLOURS["pink"], "#a8b4c0", "#f1f1f1"
 _BETS = ("#F6DC85", "#E69F00", "#D55E00")
 _SUITS = {"s": ("♠", "#222222"), "h": ("♥", "#C62828"), "d": ("♦", "#1565C0"), "c": ("♣", "#2E7D32")}
+#: The styles of the players' curves in graphs; each differs in colour and line.
+_LOOKS = (Look("blue"), Look("red", line=(0, (5, 2))), Look("green", line=(0, (1, 1))))
+#: The size of a chart in inches, which fits a page of A4 or US letter with its margins.
+_SIZE = (7.2, 7.68)
 #: Shades of hand values, from low to high.
 SHADES = ("#F9BE7C", "#EEEBD3", "#5AA9E0")
 
@@ -52,7 +64,7 @@ class ChartedNode(Drawn):
 
     Parameters
     ----------
-    solved : SolvedSpot or SolvedPreflop
+    solved : SolvedSpot, SolvedPreflop or SolvedThreeHanded
     path : tuple of str
         The line that leads there.
     mover : str
@@ -63,25 +75,68 @@ class ChartedNode(Drawn):
     ----------
     board : tuple of str
     pot : float
-    unit : str
-        The unit of EVs and the pot.
+    unit : Unit
+        The unit in which EVs are shown; arrays and averages are in the game's payoffs.
+    native : Unit
+        The unit of the game's payoffs.
+    has_classes_only : bool
+        Whether all hands of a class play alike, as before the flop.
     seats : tuple of str
     """
 
     board: tuple[str, ...] = ()
+    has_classes_only: ClassVar[bool] = False
     pot: float
-    unit: ClassVar[str]
-    seats: ClassVar[tuple[str, str]]
-    # For both seats, by hand or class: the probability of reaching the node, EVs, and equities.
+    unit: Unit
+    native: ClassVar[Unit]
+    seats: ClassVar[tuple[str, ...]]
+    # For all seats, by hand or class: the probability of reaching the node, EVs, and equities.
     likely: Any
     evs: Any
     equities: Any
 
     def __init__(self, solved: Any, path: tuple[str, ...], mover: str, actions: tuple[str, ...]) -> None:
         self.solved, self.path, self.mover, self.actions = solved, path, mover, actions
+        self.unit = self.native
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self.path)!r})"
+
+    def __str__(self) -> str:
+        mean = self.averages
+        lines = [self.title]
+        if self.actions:
+            lines.append(", ".join(f"{action} {told(mean[action])}" for action in self.actions))
+        ev = ", ".join(f"{seat} {told(mean[f'{seat} ev'], self.worth_text)}" for seat in self.seats)
+        equity = ", ".join(f"{seat} {told(mean[f'{seat} equity'])}" for seat in self.seats)
+        return "\n".join([*lines, f"EV {ev}; equity {equity}"])
+
+    def worth_text(self, payoff: float) -> str:
+        """Format an EV in the unit of the node, which is named unless it is chips."""
+        return (self.unit.text if self.unit.name == "chips" else self.unit.named)(payoff, self.pot)
+
+    @property
+    def pot_text(self) -> str:
+        """The pot, in the unit of the node or, where that is a share of the pot, of the game."""
+        return (self.native if self.unit.name == "pot" else self.unit).pot_text(self.pot)
+
+    def in_unit(self, unit: str | Unit) -> Self:
+        """Return the node with EVs shown in another unit.
+
+        Parameters
+        ----------
+        unit : str or Unit
+            ``"chips"``, ``"bb"``, ``"bb=2"`` for a spot whose big blind is 2 chips, or ``"pot"`` for per cent of the
+            pot at the node.
+
+        Raises
+        ------
+        InvalidOptionError
+            If there is no such unit, or the game does not determine its size.
+        """
+        same = copy(self)
+        same.unit = Unit.parse(unit, self.native.name) if isinstance(unit, str) else unit
+        return same
 
     @property
     def title(self) -> str:
@@ -99,12 +154,12 @@ class ChartedNode(Drawn):
 
     @cached_property
     def averages(self) -> dict[str, float | None]:
-        """Mean EV and equity of both seats, and mean action frequencies; ``None`` if the node is not reached."""
+        """Mean EV and equity of all seats, and mean action frequencies; ``None`` if the node is not reached."""
         return self.means | self.frequencies
 
     @property
     def means(self) -> dict[str, float | None]:
-        """Mean EV and equity of both seats; ``None`` if the node is not reached."""
+        """Mean EV and equity of all seats; ``None`` if the node is not reached."""
         found: dict[str, float | None] = {}
         for name, both in (("ev", self.evs), ("equity", self.equities)):
             for seat, numbers, likely in zip(self.seats, both, self.likely, strict=True):
@@ -119,23 +174,124 @@ class ChartedNode(Drawn):
             for action, numbers in zip(self.actions, self.strategy if self.actions else (), strict=True)
         }
 
-    def _seat(self, seat: str) -> int:
+    def index_of(self, seat: str) -> int:
         """Return the index of a seat: by default the mover, or the first seat if nobody moves."""
         if seat not in ("", *self.seats):
-            raise InvalidGameError(f"seat is {shown(seat)}, expected {' or '.join(self.seats)}")
+            raise InvalidGameError(f"seat is {shown(seat)}, expected {one_of(self.seats)}{nearest(seat, self.seats)}")
         return self.seats.index(seat or self.mover or self.seats[0])
 
+    def _table(self, seat: int, rows: Iterable[dict[str, Any]]) -> SpotTable:
+        """Return rows on a seat's hands as a table."""
+        return SpotTable(self._title(self.seats[seat]), tuple(rows), self.unit, self.pot)
+
     @abstractmethod
-    def classes(self, seat: str = "") -> SpotTable:
-        """Return the strategy and earnings of each of the 169 classes of a seat, by default the mover's."""
+    def hands(self, seat: str = "", only: str | Range | None = None) -> SpotTable:
+        """Return the strategy and earnings of each hand of a seat, by default the mover's, best first."""
+
+    def classes(self, seat: str = "", only: str | Range | None = None) -> SpotTable:
+        """Return the strategy and earnings of each of the 169 classes of a seat, in chart order.
+
+        Parameters
+        ----------
+        seat : str, optional
+            One of :attr:`seats`; by default the mover.
+        only : str or Range, optional
+            Show only the classes of these hands, such as ``"77+, AKs"``.
+
+        Returns
+        -------
+        SpotTable
+            By class: ``combinations``, the number of hands that are there; ``reach``, their share of those possible on
+            the board; ``weight``, the class's share of the range; EV and equity; and the mover's action frequencies.
+            Classes that are not there have no numbers.
+        """
+        who = self.index_of(seat)
+        rows = self._class_rows(who)
+        if only is not None:
+            asked = set(CLASS_OF_HAND[Range.parse(only).weights > 0.0].tolist())
+            rows = [row for number, row in enumerate(rows) if number in asked]
+        return self._table(who, rows)
+
+    @abstractmethod
+    def _class_rows(self, seat: int) -> list[dict[str, Any]]:
+        """Return a row for each of the 169 classes of a seat."""
+
+    def to_dict(self, by: str = "hand") -> dict[str, Any]:
+        """Return the node as plain data: its place, averages, and the hands of all seats.
+
+        EVs are in the payoffs of the game, whatever the unit of the node.
+
+        Parameters
+        ----------
+        by : {"hand", "class"}
+            Whether to list hands or classes; before the flop there are only classes.
+        """
+        found: dict[str, Any] = {
+            "at": ", ".join(self.path),
+            "board": "".join(self.board),
+            "pot": self.pot,
+            "mover": self.mover or None,
+            "actions": list(self.actions),
+            "probability": self.probability,
+            "averages": self.averages,
+        }
+        listed = {seat: list(self.hands(seat) if by == "hand" else self.classes(seat)) for seat in self.seats}
+        plain: dict[str, Any] = json_ready(found | {"hands" if by == "hand" else "classes": listed})
+        return plain
+
+    @property
+    def probability(self) -> float:
+        """The probability of the node."""
+        return float(self.likely[0].sum())
+
+    def graph(self) -> Figure:
+        """Draw the equity and the EV of all players over their ranges, with hands sorted by equity.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If no hands of two players reach the node.
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        unit, pot, drawn = self.unit, self.pot, 0
+        figure, (equity, worth) = panels(2, 1, (7.2, 7.6), sharex=True)
+        averages = self.averages
+        for seat, name in enumerate(self.seats):
+            likely, equities, evs = self.likely[seat], self.equities[seat], self.evs[seat]
+            there = np.flatnonzero((likely > 0.0) & ~np.isnan(equities) & ~np.isnan(evs))
+            if not len(there):
+                continue
+            drawn += 1
+            there = there[np.lexsort((evs[there], equities[there]))]
+            ends = 100.0 * np.concatenate([[0.0], np.cumsum(likely[there])]) / likely[there].sum()
+            mean_ev, mean_equity = averages[f"{name} ev"], averages[f"{name} equity"]
+            assert mean_ev is not None
+            assert mean_equity is not None
+            look = _LOOKS[seat % len(_LOOKS)]
+            for axes, values, mean, text in (
+                (equity, 100.0 * equities[there], 100.0 * mean_equity, f"{100.0 * mean_equity:.1f}%"),
+                (worth, unit.of(evs[there], pot), unit.of(mean_ev, pot), unit.named(mean_ev, pot)),
+            ):
+                heights = np.append(values[:1], values)
+                look.plot(axes, ends, heights, drawstyle="steps-pre", label=f"{name.upper()}, {text} on average")
+                axes.axhline(mean, color=look.hexadecimal, linewidth=0.8, alpha=0.45)
+        if drawn < 2:
+            raise UnsupportedProblemError(f"there is no graph of {self.title}: no hands of two players reach this node")
+        equity.set(xlim=(0, 100), ylim=(0, 100), ylabel="equity, % of the pot")
+        worth.set(xlabel="share of the range in %, hands sorted by equity, weakest first", ylabel=f"EV, {unit.label}")
+        equity.set_title(self.title, loc="left", fontsize=10.5, fontweight="bold", wrap=True, parse_math=False)
+        for axes in (equity, worth):
+            axes.legend(loc="best", frameon=False, fontsize=9)
+        return figure
 
     def figure(self, seat: str = "", by: str = "action") -> Figure:
         """Draw the 13 × 13 chart of a seat's hands.
 
         Parameters
         ----------
-        seat : {"oop", "ip"} or {"sb", "bb"}, optional
-            By default the mover.
+        seat : str, optional
+            One of :attr:`seats`; by default the mover.
         by : {"action", "ev", "equity"}
             The content of the cells. The filled height of a cell is the share of its combinations present; for a seat
             other than the mover's, ``action`` shows only that.
@@ -149,12 +305,14 @@ class ChartedNode(Drawn):
         """
         if by not in SHOWN:
             raise InvalidGameError(f"by is {shown(by)}, expected action, ev or equity")
-        table = self.classes(seat)
-        who = table.title.split()[0]
+        number = self.index_of(seat)
+        who = self.seats[number]
         moves = by == "action" and who == self.mover
-        figure = blank_figure((7.2, 7.95))
-        axes = figure.add_axes((0.035, 0.08, 0.93, 0.93 * 7.2 / 7.95))
-        rows = list(table)
+        figure = blank_figure(_SIZE)
+        axes = figure.add_axes((0.035, 0.03, 0.93, 0.93 * _SIZE[0] / _SIZE[1]))
+        rows = self._class_rows(number)
+        if by == "ev":
+            rows = [row | {"ev": row["ev"] if row["ev"] is None else self.unit.of(row["ev"], self.pot)} for row in rows]
         scale: Any = None
         if by != "action":
             from matplotlib.cm import ScalarMappable
@@ -205,7 +363,7 @@ def _cell(
         face = _HELD if value is None else scale.to_rgba(value)
         axes.add_patch(Rectangle((start, floor), width, height, facecolor=face, linewidth=0))
         if value is not None:
-            digits = 0 if abs(value) >= 100 else 1
+            digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
             chips = f"{round(value, digits) + 0.0:,.{digits}f}".replace("-", "−")
             text = f"{100 * value:.0f}%" if by == "equity" else chips
             axes.text(
@@ -222,7 +380,7 @@ def _cell(
 
 
 def _heading(figure: Figure, node: ChartedNode, who: str) -> None:
-    """Draw the board as cards, with the owner of the hands and the line that led there."""
+    """Draw the board as cards, with the owner of the hands, the line that led there, and averages."""
     from matplotlib.patches import FancyBboxPatch
 
     width, height = figure.get_size_inches()
@@ -230,7 +388,7 @@ def _heading(figure: Figure, node: ChartedNode, who: str) -> None:
     for card in node.board:
         symbol, colour = _SUITS[card[1]]
         box = FancyBboxPatch(
-            (left, 0.948),
+            (left, 0.957),
             0.37 / width,
             0.3 / height,
             boxstyle="round,pad=0,rounding_size=0.008",
@@ -240,39 +398,49 @@ def _heading(figure: Figure, node: ChartedNode, who: str) -> None:
             linewidth=0.9,
         )
         figure.add_artist(box)
-        middle = left + 0.185 / width, 0.948 + 0.145 / height
+        middle = left + 0.185 / width, 0.957 + 0.145 / height
         figure.text(*middle, card[0] + symbol, fontsize=11.5, color=colour, ha="center", va="center", fontweight="bold")
         left += 0.42 / width
-    line = ", ".join(node.path) or "at the root"
+    left += 0.012 if node.board else 0.0
     moving = "to act" if who == node.mover else "waits" if node.mover else "holds"
-    figure.text(
-        left + 0.012,
-        0.971,
-        f"{who.upper()} {moving}  ·  {line}",
-        fontsize=11,
-        fontweight="bold",
-        va="center",
-        parse_math=False,
-        color="#111111",
-    )
+    line = f"{who.upper()} {moving}  ·  {', '.join(node.path) or 'at the root'}"
+    lines, size = _fitted(line, (0.965 - left) * width)
+    look: dict[str, Any] = {"fontsize": size, "fontweight": "bold", "color": "#111111", "parse_math": False}
+    figure.text(left, 0.977, "\n".join(lines), va="center", linespacing=1.1, **look)
     averages = node.averages
-    said = [f"pot {node.pot:,}" + (" BB" if node.unit == "BB" else "")]
+    said = [f"pot {node.pot_text}"]
     if averages[f"{who} ev"] is not None:
-        said += [f"EV {averages[f'{who} ev']:,.2f}", f"equity {100 * (averages[f'{who} equity'] or 0.0):.1f}%"]
-    figure.text(left + 0.012, 0.951, "  ·  ".join(said), fontsize=9, va="center", color=COLOURS["slate"])
+        equity = averages[f"{who} equity"]
+        said.append(f"EV {node.worth_text(averages[f'{who} ev'] or 0.0)}")
+        said += [] if equity is None else [f"equity {100 * equity:.1f}%"]
+    figure.text(0.038, 0.935, "  ·  ".join(said), fontsize=9, va="center", color=COLOURS["slate"])
+
+
+def _fitted(text: str, width: float) -> tuple[list[str], float]:
+    """Return a text on one or two lines that fit a width in inches, and the size of its font."""
+    size = 11.0
+    while size > 6.0:
+        most = int(width / (0.0083 * size))  # the mean width of a bold letter, in inches
+        lines = wrap(text, most, break_on_hyphens=False)
+        if len(lines) <= (1 if size > 9.0 else 2):
+            return lines, size
+        size -= 1.0
+    return [lines[0], "… " + text[len(text) - most + 2 :].lstrip()], size
 
 
 def _key(figure: Figure, node: ChartedNode, colours: Mapping[str, str], by: str, scale: Any, who: str) -> None:
-    """Draw the legend of colours below the chart."""
+    """Draw the legend of colours with the frequency of each action, above the chart."""
     from matplotlib.patches import Patch
 
+    note = "The filled height of a cell is the share of its hands present."
+    figure.text(0.5, 0.014, note, fontsize=7.5, ha="center", color=COLOURS["slate"])
     if scale is not None:
-        name = {"ev": f"EV in {node.unit}", "equity": "equity"}[by]
-        place = figure.add_axes((0.3, 0.045, 0.4, 0.014))
+        name = {"ev": f"EV in {node.unit.label}", "equity": "equity"}[by]
+        place = figure.add_axes((0.6, 0.93, 0.36, 0.012))
         bar = figure.colorbar(scale, cax=place, orientation="horizontal")
         bar.outline.set_visible(False)
-        bar.set_label(name, fontsize=8.5)
-        place.tick_params(labelsize=8, length=0)
+        figure.text(0.588, 0.936, name, fontsize=9, ha="right", va="center")
+        place.tick_params(labelsize=7.5, length=0, pad=1.5)
         return
     averages = node.averages
     named = [
@@ -280,16 +448,18 @@ def _key(figure: Figure, node: ChartedNode, colours: Mapping[str, str], by: str,
         for action, colour in colours.items()
     ]
     patches = [Patch(facecolor=colour, label=name) for name, colour in named or [(f"hands that {who} has here", _HELD)]]
+    letters = sum(len(name) + 5 for name, _ in named)
     figure.legend(
         handles=patches,
-        loc="lower center",
-        bbox_to_anchor=(0.5, 0.022),
-        ncols=min(len(patches), 6),
+        loc="center right",
+        bbox_to_anchor=(0.965, 0.934),
+        ncols=len(patches) if letters <= 110 else (len(patches) + 1) // 2,
         frameon=False,
-        fontsize=9.5,
+        fontsize=9.5 if letters <= 62 else 7.5,
         handlelength=1.0,
         handleheight=1.0,
-        columnspacing=1.6,
+        handletextpad=0.5,
+        columnspacing=1.3,
+        borderaxespad=0.0,
+        borderpad=0.0,
     )
-    note = "The filled height of a cell is the share of its hands present."
-    figure.text(0.5, 0.012, note, fontsize=7.5, ha="center", color=COLOURS["slate"])

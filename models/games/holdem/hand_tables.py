@@ -1,7 +1,7 @@
 """Tables of the strategies and earnings of hands at a node, with averages."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,8 @@ from ....seqform.errors import needing
 from ....seqform.interchange.encoding import json_ready
 from ....seqform.interchange.files import check_suffix, csv_text, write_bytes
 from ....seqform.interchange.page import Content, sheet_blocks
-from ....seqform.sheet import Column, Sheet, Table, chips
+from ....seqform.sheet import Column, Sheet, Table, share
+from .units import CHIPS, Unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,11 +32,17 @@ class SpotTable(Displayed):
     ----------
     title : str
     rows : tuple of dict
-        All with the same keys; undefined entries are ``None``.
+        All with the same keys; undefined entries are ``None``. EVs are in the payoffs of the game.
+    unit : Unit
+        The unit in which EVs are shown and exported.
+    pot : float
+        The pot of the rows, for EVs in per cent of it.
     """
 
     title: str
     rows: tuple[dict[str, Any], ...]
+    unit: Unit = CHIPS
+    pot: float = 1.0
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.rows)
@@ -58,8 +65,31 @@ class SpotTable(Displayed):
     def table(self) -> Table:
         """The rows as shown on the terminal, in pages and in notebooks."""
         words = [name for name in self.headings if any(isinstance(row[name], str) for row in self.rows)]
-        columns = [Column(name, str if name in words else chips, name, NOT_DEFINED) for name in self.headings]
+        columns = [
+            Column(name, str if name in words else self._format(name), name, NOT_DEFINED) for name in self.headings
+        ]
         return Table.of(self.rows, columns, self.title)
+
+    def _format(self, name: str) -> Callable[[float], str]:
+        if _is_worth(name):
+            return lambda number: self.unit.text(number, self.pot)
+        return "{:.2f}".format if name == "combinations" else share
+
+    @property
+    def exported(self) -> tuple[dict[str, Any], ...]:
+        """The rows with EVs in the table's unit; the names of their columns state a unit other than the game's own."""
+        unit = self.unit
+        if unit.worth == 1.0 and unit.name != "pot":
+            return self.rows
+        return tuple(
+            {
+                (f"{name} ({unit.label})" if _is_worth(name) else name): unit.of(value, self.pot)
+                if _is_worth(name) and value is not None
+                else value
+                for name, value in row.items()
+            }
+            for row in self.rows
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain data, for JSON."""
@@ -68,7 +98,8 @@ class SpotTable(Displayed):
 
     def to_csv(self) -> str:
         """Return the rows as comma-separated text in full precision."""
-        return csv_text(self.headings, self.rows)
+        rows = self.exported
+        return csv_text(tuple(rows[0]) if rows else (), rows)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the rows as a DataFrame.
@@ -80,7 +111,8 @@ class SpotTable(Displayed):
         """
         with needing("a DataFrame needs pandas", "frames"):
             import pandas as pd
-        return pd.DataFrame(list(self.rows), columns=list(self.headings))
+        rows = self.exported
+        return pd.DataFrame(list(rows), columns=list(rows[0]) if rows else [])
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the rows to a file, ``.csv`` or ``.json`` by its suffix.
@@ -112,6 +144,11 @@ def weighted_means(numbers: Floats, weights: Floats) -> Floats:
     return means
 
 
-def told(number: float | None) -> str:
-    """Format chips or a share of the pot as a string."""
-    return NOT_DEFINED if number is None else chips(number)
+def _is_worth(name: str) -> bool:
+    """Whether a column contains EVs."""
+    return name == "ev" or name.startswith("ev ") or name.endswith(" ev")
+
+
+def told(number: float | None, form: Callable[[float], str] = share) -> str:
+    """Format a share, or another number that may be undefined."""
+    return NOT_DEFINED if number is None else form(number)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from operator import add
 
 import numpy as np
 
@@ -10,11 +10,9 @@ from ....seqform.arrays import Floats
 from ....seqform.errors import InvalidStrategyError
 from ....seqform.public_profile import PublicProfile
 from ....seqform.strategy import Profile, check_same_game
-from .cards import Range
-from .charts import ChartedNode
-from .classes import CLASS_OF_HAND, CLASS_SIZES, CLASSES
+from .class_nodes import ClassNode
+from .classes import CLASSES
 from .equities import equities, pairs
-from .hand_tables import SpotTable, told
 from .preflop import PREFLOP_SEATS, Betting, Preflop
 
 
@@ -77,8 +75,8 @@ class SolvedPreflop:
                 yield found
 
 
-class PreflopNode(ChartedNode):
-    """A node of the betting before the flop, or the flop after it.
+class PreflopNode(ClassNode):
+    """A node of the betting before the flop, or the flop after it; see :class:`ClassNode`.
 
     Parameters
     ----------
@@ -88,55 +86,16 @@ class PreflopNode(ChartedNode):
 
     Attributes
     ----------
-    path : tuple of str
-        The actions that lead there.
     state : Betting
         The amounts put in, and the mover.
-    mover : str
-        ``sb`` or ``bb``; empty if the betting is over.
-    actions : tuple of str
-        At a flop, the chooser's continuations.
-    pot : float
-        In big blinds, antes included.
     """
 
     solved: SolvedPreflop
-    unit = "BB"
     seats = PREFLOP_SEATS
 
     def __init__(self, solved: SolvedPreflop, node: int) -> None:
-        self.node, form = node, solved.form
-        player = int(form.players[node])
-        moving = form.children[node].tolist() if player >= 0 else []
-        path = tuple(map(str, form.path(node)))
-        mover = PREFLOP_SEATS[player] if player >= 0 else ""
-        super().__init__(solved, path, mover, tuple(str(form.actions[child]) for child in moving))
-        self.state = _after(solved.rules, self.path)
-        self.pot = float(solved.rules.pot(self.state))
-
-    def _title(self, who: str) -> str:
-        return f"{who or 'both'} after {', '.join(self.path) or 'the blinds'}, pot {self.pot:g} BB"
-
-    def __str__(self) -> str:
-        mean = self.averages
-        taken = ", ".join(f"{action} {told(mean[action])}" for action in self.actions)
-        worth = ", ".join(f"{seat} EV {told(mean[f'{seat} ev'])} BB" for seat in PREFLOP_SEATS)
-        return "\n".join(filter(None, [self.title, taken, worth]))
-
-    @cached_property
-    def strategy(self) -> Floats:
-        """The frequency of each action for each class of the mover, shape (actions, 169)."""
-        return self.solved.profile.behaviour(self.node)
-
-    @cached_property
-    def reaches(self) -> tuple[Floats, ...]:
-        """The share of each class that reaches the node, for both seats, shape (169,) each."""
-        return tuple(self.solved.profile.reach(player, self.node) for player in (0, 1))
-
-    @property
-    def ranges(self) -> tuple[Range, ...]:
-        """The shares of :attr:`reaches`, as ranges over the 1,326 hands."""
-        return tuple(Range(np.clip(reach, 0.0, 1.0)[CLASS_OF_HAND]) for reach in self.reaches)
+        self.state = _after(solved.rules, tuple(map(str, solved.form.path(node))))
+        super().__init__(solved, node, tuple(map(add, self.state.paid, solved.rules.antes)))
 
     @cached_property
     def likely(self) -> tuple[Floats, Floats]:
@@ -151,11 +110,7 @@ class PreflopNode(ChartedNode):
 
         Net of the chips put in from there on: a fold is worth 0.
         """
-        antes = self.solved.rules.antes
-        return tuple(
-            self.solved.profile.values(player, self.node) + float(self.state.paid[player] + antes[player])
-            for player in (0, 1)
-        )
+        return tuple(self.solved.profile.values(player, self.node) + self.paid[player] for player in (0, 1))
 
     @cached_property
     def equities(self) -> tuple[Floats, Floats]:
@@ -167,31 +122,6 @@ class PreflopNode(ChartedNode):
             won = (met * equities()).sum(axis=1)
             found.append(np.divide(won, total, out=np.full(len(CLASSES), np.nan), where=total > 0.0))
         return found[0], found[1]
-
-    def classes(self, seat: str = "") -> SpotTable:
-        """Return the strategy and earnings of each of the 169 classes of a seat, in chart order.
-
-        Parameters
-        ----------
-        seat : {"sb", "bb"}, optional
-            By default the mover.
-        """
-        who = self._seat(seat)
-        likely, rows = self.likely[who], []
-        for number, name in enumerate(CLASSES):
-            there = likely[number] > 0.0
-            row: dict[str, Any] = {
-                "class": name,
-                "combinations": float(self.reaches[who][number] * CLASS_SIZES[number]),
-                "reach": float(self.reaches[who][number]),
-                "weight": float(likely[number] / (likely.sum() or 1.0)),
-                "ev": float(self.evs[who][number]) if there else None,
-                "equity": float(self.equities[who][number]) if there else None,
-            }
-            if PREFLOP_SEATS[who] == self.mover:
-                row |= dict(zip(self.actions, self.strategy[:, number].tolist(), strict=True))
-            rows.append(row)
-        return SpotTable(self._title(PREFLOP_SEATS[who]), tuple(rows))
 
 
 def _after(rules: Preflop, path: tuple[str, ...]) -> Betting:

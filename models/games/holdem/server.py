@@ -17,6 +17,7 @@ from .cards import CARDS
 from .charts import action_colours
 from .places import Place, after
 from .solved import SolvedSpot, SpotNode
+from .units import CHIPS, Unit
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -40,7 +41,7 @@ def new_token() -> str:
     return secrets.token_urlsafe(32)
 
 
-def application(solved: SolvedSpot, file: str, token: str, hosts: Collection[str]) -> "Starlette":
+def application(solved: SolvedSpot, file: str, token: str, hosts: Collection[str], unit: Unit = CHIPS) -> "Starlette":
     """Return the server's application.
 
     Parameters
@@ -52,6 +53,8 @@ def application(solved: SolvedSpot, file: str, token: str, hosts: Collection[str
         The first part of the path of every address.
     hosts : collection of str
         Permitted host names of requests, with the port.
+    unit : Unit
+        The unit of EV at first.
 
     Raises
     ------
@@ -65,7 +68,7 @@ def application(solved: SolvedSpot, file: str, token: str, hosts: Collection[str
         from starlette.responses import HTMLResponse, JSONResponse, Response
         from starlette.routing import Mount, Route
 
-    whole = served_page(solved, file).to_html()
+    whole = served_page(solved, file, unit).to_html()
 
     async def page(request: Request) -> Response:
         return HTMLResponse(whole)

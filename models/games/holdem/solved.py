@@ -30,6 +30,7 @@ from .hand_tables import SpotTable, told, weighted_mean
 from .node_numbers import ComputedNumbers, StoredNumbers, behaviour_blocks, stored_arrays
 from .places import Place, after, by_next_card
 from .spot import HoldemGame, HoldemSpot
+from .units import CHIPS
 
 _FORMAT, _VERSION = "treeplex solved spot", 1
 #: The columns for each player: EV in chips, equity as a share of the pot, and the remaining share of the range.
@@ -63,13 +64,13 @@ class SolvedSpot:
     >>> solved = SolvedSpot(spot, solve(Nash(spot.game)).profile)
     >>> print(solved.at().hands())
     oop at the root, board Qc Jc 9c 3d 2d, pot 100
-    hand  class   reach  weight        ev  equity   check  all-in  ev check  ev all-in
-    AcKc  AKs    1.0000  0.5000  150.0000  1.0000  0.0000  1.0000  100.0000   150.0000
-    8h7h  87s    1.0000  0.5000    0.0000  0.0000  0.5000  0.5000    0.0000     0.0000
+    hand  class   reach  weight      ev  equity   check  all-in  ev check  ev all-in
+    AcKc  AKs    1.0000  0.5000  150.00  1.0000  0.0000  1.0000    100.00     150.00
+    8h7h  87s    1.0000  0.5000    0.00  0.0000  0.5000  0.5000      0.00       0.00
     >>> print(solved.at("all-in"))
     ip to act after all-in, board Qc Jc 9c 3d 2d, pot 200
     fold 0.5000, call 0.5000
-    EV oop 200.0000, ip 0.0000; equity oop 0.6667, ip 0.3333
+    EV oop 200.00, ip 0.00; equity oop 0.6667, ip 0.3333
     """
 
     def __init__(
@@ -149,7 +150,7 @@ class SolvedSpot:
         goes_on = f", then {', '.join(then)}" if then else ""
         acting = f"{nodes[0].mover} to act" if nodes[0].mover else "both"
         title = f"{acting} {after(', '.join(before))} by the next card{goes_on}"
-        return SpotTable(title, ({"card": "all", "weight": float(shares.sum())} | mean, *rows))
+        return SpotTable(title, ({"card": "all", "weight": float(shares.sum())} | mean, *rows), pot=nodes[0].pot)
 
     # The file
 
@@ -257,7 +258,7 @@ class SpotNode(ChartedNode):
     """
 
     solved: SolvedSpot
-    unit = "chips"
+    native = CHIPS
     seats = SEATS
 
     def __init__(self, solved: SolvedSpot, place: Place) -> None:
@@ -267,18 +268,10 @@ class SpotNode(ChartedNode):
         self.pot = place.pot
 
     def _title(self, who: str) -> str:
-        return f"{who or 'both'} {after(', '.join(self.path))}, board {' '.join(self.board)}, pot {self.pot:,}"
+        return f"{who or 'both'} {after(', '.join(self.path))}, board {' '.join(self.board)}, pot {self.pot_text}"
 
     def __str__(self) -> str:
-        mean = self.averages
-        lines = [self.title]
-        if self.actions:
-            lines.append(", ".join(f"{action} {told(mean[action])}" for action in self.actions))
-        ev, equity = (
-            ", ".join(f"{seat} {told(mean[f'{seat} {what}'])}" for seat in SEATS) for what in ("ev", "equity")
-        )
-        taken = f"; rake {told(self.rake)}" if self.solved.spot.rake else ""
-        return "\n".join([*lines, f"EV {ev}; equity {equity}{taken}"])
+        return super().__str__() + (f"; rake {told(self.rake, self.worth_text)}" if self.solved.spot.rake else "")
 
     @cached_property
     def means(self) -> dict[str, float | None]:
@@ -310,11 +303,6 @@ class SpotNode(ChartedNode):
     def likely(self) -> tuple[Floats, ...]:
         """The probability that each hand reaches the node, for both seats."""
         return tuple(self.reaches[seat] * self._arrival[seat] for seat in (0, 1))
-
-    @property
-    def probability(self) -> float:
-        """The probability of the node."""
-        return float(self.likely[0].sum())
 
     @cached_property
     def evs(self) -> tuple[Floats, ...]:
@@ -369,9 +357,9 @@ class SpotNode(ChartedNode):
             Sorted by EV, best first: reach, weight, EV and equity, and for the mover the frequency and EV of each
             action.
         """
-        who = self._seat(seat)
+        who = self.index_of(seat)
         asked = np.ones(len(HANDS)) if only is None else Range.parse(only).weights
-        return SpotTable(self._title(SEATS[who]), tuple(self._rows(who, asked)))
+        return self._table(who, self._rows(who, asked))
 
     def _rows(self, who: int, asked: Floats) -> Iterator[dict[str, Any]]:
         held, total = self.solved.spot.hands[who], self.likely[who].sum() or 1.0
@@ -388,20 +376,9 @@ class SpotNode(ChartedNode):
                 row |= {f"ev {action}": value for action, value in zip(self.actions, values, strict=True)}
             yield row
 
-    def classes(self, seat: str = "") -> SpotTable:
-        """Return the 169 classes of hands in chart order, averaged over the hands of each.
-
-        Parameters
-        ----------
-        seat : {"oop", "ip"}, optional
-
-        Returns
-        -------
-        SpotTable
-            By rank; ``reach`` is the remaining share of the combinations possible on the board. Missing classes have no
-            numbers.
-        """
-        who = self._seat(seat)
+    def _class_rows(self, seat: int) -> list[dict[str, Any]]:
+        """Return a row for each of the 169 classes of a seat, averaged over its hands."""
+        who = seat
         held, likely = self.solved.spot.hands[who], self.likely[who]
         classes = CLASS_OF_HAND[held]
         cards = [CARDS.index(card) for card in self.board]
@@ -422,7 +399,7 @@ class SpotNode(ChartedNode):
                 for action, numbers in zip(self.actions, self.strategy, strict=True):
                     row[action] = weighted_mean(numbers[of], weights)
             rows.append(row)
-        return SpotTable(self._title(SEATS[who]), tuple(rows))
+        return rows
 
     def by_hand(self, hands: Iterable[str]) -> dict[str, dict[str, dict[str, Any] | None]]:
         """Return strategy and earnings by hand and seat; ``None`` for a hand that a seat cannot have there.
@@ -445,22 +422,11 @@ class SpotNode(ChartedNode):
                 )
         return found
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the node as plain data: its place, averages, and both seats' hands."""
-        plain: dict[str, Any] = json_ready(
-            {
-                "at": ", ".join(self.path),
-                "board": "".join(self.board),
-                "pot": self.pot,
-                "mover": self.mover or None,
-                "actions": list(self.actions),
-                "probability": self.probability,
-                "averages": self.averages,
-                "rake": self.rake if self.solved.spot.rake else 0.0,
-                "hands": {seat: list(self.hands(seat)) for seat in SEATS},
-            }
-        )
-        return plain
+    def to_dict(self, by: str = "hand") -> dict[str, Any]:
+        """Return the node as plain data: its place, averages, and the hands or the classes of both seats."""
+        found = super().to_dict(by)
+        hands = found.popitem()
+        return found | {"rake": json_ready(self.rake) if self.solved.spot.rake else 0.0} | dict([hands])
 
 
 def profile_of(path: str | PathLike[str], game: HoldemGame) -> Profile | None:

@@ -124,3 +124,17 @@ def _share(player: int, against: int) -> npt.NDArray[Any]:
     shape[player] = shape[against] = len(CLASSES)
     matrix = equities() if player < against else equities().T
     return frozen(deal() * matrix.reshape(shape).astype(np.float32))
+
+
+def deal_shares(player: int, in_play: Sequence[int]) -> npt.NDArray[Any]:
+    """Return the probability of each deal times a player's share of the pot among the players in play.
+
+    Parameters
+    ----------
+    player : int
+        One of the players in play.
+    in_play : sequence of int
+        One, two or three players.
+    """
+    others = [other for other in in_play if other != player]
+    return _share(player, others[0] if len(others) == 1 else -1) if others else deal()
