@@ -338,21 +338,36 @@ def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
     With both bounds proven, the gain is at least the payoff that the certificate proves against all opponents who keep
     to the locks, minus the upper bound on the value without locks. The risk is at most that upper bound minus the
     payoff against a best response without locks.
+
+    With a rake there is no value: gain and risk compare with the payoffs of the ε-equilibrium that is found without
+    locks. The opponent may then do anything that hurts the player most, within the locks or not, even at its own cost.
     """
     from ..seqform.evaluate import worst_case
     from ..solvers.second_questions import second_question
 
-    if not spot.constraints or solution.infeasibility is not None or solution.lower is None or solution.upper is None:
+    raked = solution.regrets is not None
+    known = raked or None not in (solution.lower, solution.upper)
+    if not spot.constraints or solution.infeasibility is not None or not known:
         return dict.fromkeys(_LOCKS)
     found: dict[str, Any] = dict.fromkeys(_LOCKS) | {"locks": [str(lock) for lock in spot.locks]}
     about = {one.player for one in spot.constraints}
     told = [player for player in (0, 1) if 1 - player in about and solution.player in (None, player)]
-    if solution.problem.name == "constrained":
+    if solution.problem.name in ("constrained", "epsilon-nash"):
         free: Any = None
         with second_question("the value of the locks", "unlocked_value") as asked:
             free = _without_locks(solution, spot)
         if free is None:
             return found | {"reason": str(asked)}
+        if raked:
+            paid = [float(one) for one in free.value]
+            kept, broken = (
+                [_least_paid(solution, spot, player, locks) for player in (0, 1)] for locks in (True, False)
+            )
+            return found | {
+                "unlocked_ev": [spot.pot / 2 + one for one in paid],
+                "lock_gain": [kept[player] - paid[player] if player in told else None for player in (0, 1)],
+                "lock_risk": [max(0.0, paid[player] - broken[player]) if player in told else None for player in (0, 1)],
+            }
         value = float(free.value)
         most = [float(free.upper), -float(free.lower)]
         gains = [solution.lower - most[0], -solution.upper - most[1]]
@@ -369,6 +384,32 @@ def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
     }
 
 
+def _least_paid(solution: "Solution", spot: "HoldemSpot", player: int, kept: bool) -> float:
+    """Return a proven lower bound on the payoff of a player's strategy, if the other one keeps to its locks or not.
+
+    Linear programming finds multipliers of the locks. They prove the bound, whether they are optimal or not.
+    """
+    import numpy as np
+    from scipy.optimize import linprog
+
+    from ..models.saddle.rows import Rows
+    from ..seqform.polytope import best_response_value
+    from ..seqform.public_payoff import PublicPayoff
+
+    other = 1 - player
+    form = spot.game.sequence_form
+    treeplex, payoffs = form.treeplexes[other], form.payoffs
+    assert isinstance(payoffs, PublicPayoff)
+    paid = payoffs.exposure(player, solution.profile[player].plan)
+    locks = [one for one in spot.constraints if one.player == other] if kept else []
+    if not locks:
+        return -best_response_value(treeplex, -paid)
+    rows = Rows(tuple(locks), treeplex.num_sequences).matrix(exact=False)
+    found = linprog(paid, A_ub=rows.matrix, b_ub=rows.limits, A_eq=treeplex.E, b_eq=treeplex.e, method="highs")
+    prices = np.zeros(len(locks)) if found.x is None else np.maximum(0.0, -found.ineqlin.marginals)
+    return float(-best_response_value(treeplex, -paid - rows.matrix.T @ prices) - prices @ rows.limits)
+
+
 def _without_locks(solution: "Solution", spot: "HoldemSpot") -> Any:
     """Return the equilibrium without locks, to a fraction of the tolerance of the answer with locks.
 
@@ -377,7 +418,7 @@ def _without_locks(solution: "Solution", spot: "HoldemSpot") -> Any:
     TreeplexError
         If it cannot be computed that accurately.
     """
-    from ..models.problems import Nash
+    from ..models.problems import EpsilonNash, Nash
     from ..seqform.errors import SolverError
     from ..solvers import DCFR
     from ..solvers.choice import choose, prefers_loop
@@ -385,8 +426,11 @@ def _without_locks(solution: "Solution", spot: "HoldemSpot") -> Any:
     from ..solvers.solve import solve_part
 
     needed, tol = f"the value of {spot.spec or spot.board} without locks", _VALUE_SHARE * solution.tolerance
-    nash = Nash(spot.game)
+    nash = Nash(spot.game) if solution.regrets is None else EpsilonNash(spot.game)
     exactly = choose(nash, exactly=True)
+    if solution.regrets is not None:
+        # A run with tolerance 0 sets the number of iterations.
+        return solve_part(nash, DCFR(precision="auto"), tol=tol or _VALUE_SHARE * spot.game.learned_to, needed=needed)
     if not (isinstance(solution.method, RegretMethod) and prefers_loop(spot.game)):
         return solve_part(nash, exactly, needed=needed)
     # A run with tolerance 0 sets the number of iterations, not the accuracy of the value.
@@ -404,14 +448,16 @@ def pot_row(spot: "HoldemSpot") -> Row:
     return Row("pot", spot.pot, count, f", {count(spot.stack)} behind, board {spot.board}")
 
 
-def _lock_rows(found: Mapping[str, Any]) -> Iterator[Row]:
+def _lock_rows(found: Mapping[str, Any], raked: bool) -> Iterator[Row]:
     """Return the gain from locks for the player who knows them, and the risk, as rows."""
     yield Row("locks", found.get("locks"), "; ".join)
     told = [found.get(name) or (None, None) for name in ("unlocked_ev", "lock_gain", "lock_risk")]
+    without = "at the ε-equilibrium without locks" if raked else "without locks"
     for seat, other, ev, gain, risk in zip(("oop", "ip"), ("ip", "oop"), *told, strict=True):
         if gain is not None:
-            kept = f" chips at least while {other} keeps to the locks; {chips(ev)} without locks"
-            broken = f" chips of that EV if {other} does not, as a best response proves"
+            kept = f" chips at least while {other} keeps to the locks; {chips(ev)} {without}"
+            proof = f"even if that costs {other} chips" if raked else "as a best response proves"
+            broken = f" chips of that EV{' at most' * raked} if {other} does not, {proof}"
             yield Row("lock_gain", gain, chips, kept, f"{seat} gains")
             yield Row("lock_risk", risk, chips, broken, f"{seat} risks")
 
@@ -426,7 +472,8 @@ def _proven(solution: "Solution", spot: "HoldemSpot") -> Iterator[Row]:
     if regrets is not None:
         yield Row("epsilon", missed, lambda number: f"ε {spot.of_pot(number)}", judged, "ε-Nash")
         gains = ", ".join(f"{seat} {error(regret)}" for seat, regret in zip(("oop", "ip"), regrets, strict=True))
-        total = f": the gain of a best response; NashConv {error(sum(regrets))}"
+        within = " within the locks" if solution.problem.constraints else ""
+        total = f": the gain of a best response{within}; NashConv {error(sum(regrets))}"
         yield Row("regrets", gains, meaning=total)
     elif solution.problem.name == "nash":
         yield Row("exploitability", missed, spot.of_pot, judged)
@@ -461,7 +508,7 @@ def spot_sheet(solution: "Solution", spot: "HoldemSpot", found: Mapping[str, Any
             Row("message", message_of(solution), label=""),
             pot_row(spot),
             Row("rake", _rake_of(spot), meaning=rake),
-            *_lock_rows(found),
+            *_lock_rows(found, bool(spot.rake)),
             *_proven(solution, spot),
             Row("iterations", solution.iterations, count),
             Row("seconds", seconds_text()),

@@ -222,8 +222,9 @@ def test_what_a_rake_does_not_go_with_is_refused(raked, capsys):
             f"{problem} needs a zero-sum game, but the payoffs of raked.toml do not sum to zero at every leaf: "
             "use EpsilonNash (--problem epsilon-nash)"
         )
-    assert refusal(capsys, "solve", raked, "--lock", 'ip at "all-in": fold 40%') == (
-        "rake is 0.05 with locks, expected one of the two: constraints are for zero-sum games"
+    assert refusal(capsys, "solve", raked, "--lock", 'ip at "all-in": fold 40%', "--problem", "nash") == (
+        "constrained needs a zero-sum game, but the payoffs of raked.toml do not sum to zero at every leaf: "
+        "use EpsilonNash (--problem epsilon-nash)"
     )
     assert refusal(capsys, "solve", raked, "--method", "highs") == (
         "method highs cannot solve epsilon-nash: use cfr, cfr+, dcfr, pcfr+, hs-dcfr, hs-pcfr+, pdcfr+, sapcfr+, "

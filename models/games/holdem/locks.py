@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....seqform.arrays import Floats, Indices
-from ....seqform.checks import is_number
+from ....seqform.checks import is_number, is_whole
 from ....seqform.errors import InvalidConstraintError, InvalidGameError, nearest, one_of, shown
 from ....seqform.functional import Functional
 from ....seqform.public_form import PublicForm, is_any_card
@@ -23,6 +23,7 @@ from ...constraints import LinearConstraint
 from ...constraints.tokens import Tokens, parse_number
 from .bets import SEATS
 from .cards import HAND_NAMES, range_items
+from .made_hands import MADE_HANDS, made
 from .situation import Situation
 
 _EXAMPLE = 'ip at "bet 120": fold 40%'
@@ -30,6 +31,13 @@ _EXAMPLE = 'ip at "bet 120": fold 40%'
 _ITEM = re.compile(
     r"(?P<action>\S.*?)\s*(?P<sense><=|>=|==?|\bat most\b|\bat least\b)?\s*(?<![\d.])(?P<number>[\d.][\d.eE/-]*\s*%?)"
 )
+#: An action, and how often it was seen among the opportunities.
+_COUNTED = re.compile(
+    r"(?P<action>\S.*?)\s+(?P<count>\d{1,9})\s+of\s+(?P<of>\d{1,9})(?:\s+at\s+(?P<confidence>[\d.]+\s*%?))?"
+)
+#: Statistics whose names are not those of actions.
+_STATISTICS = {"c-bet": "bet", "cbet": "bet", "donk": "bet", "check-raise": "raise", "3-bet": "raise"}
+_CONFIDENCE = Fraction(95, 100)
 _SENSES = {"<=": "<=", ">=": ">=", "at most": "<=", "at least": ">="}
 #: Tolerance on the sum of probabilities.
 _ROUND_OFF = 1e-9
@@ -53,6 +61,60 @@ class Bound:
 
 
 @dataclass(frozen=True)
+class Counted:
+    """How often an action was seen, and the interval that contains its frequency with a given confidence.
+
+    The interval is that of C. J. Clopper and E. S. Pearson ("The use of confidence or fiducial limits illustrated in the
+    case of the binomial", Biometrika 26, 1934).
+
+    Attributes
+    ----------
+    action : str
+    count, of : int
+        Number of times that the action was taken, and number of opportunities.
+    confidence : Fraction
+        Strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> from treeplex.models.games.holdem import Lock
+    >>> (seen,) = Lock.read('ip at "bet 120": fold 41 of 80').counts
+    >>> print(seen, [round(end, 4) for end in seen.ends])
+    fold 41 of 80 at 95% [0.398, 0.6259]
+    """
+
+    action: str
+    count: int
+    of: int
+    confidence: Fraction
+
+    def __post_init__(self) -> None:
+        _ = self.ends  # checks the numbers
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the interval, from 0 to 1."""
+        from ...observations.intervals import clopper_pearson_intervals  # this import takes long
+
+        if not self.of:
+            raise InvalidConstraintError(f"{self.action} {self.count} of {self.of}: expected at least one opportunity")
+        try:
+            found = clopper_pearson_intervals(self.count, self.of, float(self.confidence))
+        except InvalidConstraintError as error:
+            raise InvalidConstraintError(f"{self.action} {self.count} of {self.of}: {error}") from None
+        return float(found.lower), float(found.upper)
+
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """The bounds on the action's frequency."""
+        low, high = map(to_fraction, self.ends)
+        return Bound(self.action, ">=", low), Bound(self.action, "<=", high)
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.count} of {self.of} at {float(100 * self.confidence):.10g}%"
+
+
+@dataclass(frozen=True)
 class Lock:
     """A player's behaviour at a node of a spot: for all hands, for some, or as a frequency.
 
@@ -62,13 +124,14 @@ class Lock:
     strategy : mapping, or Strategy, Profile or a file of one
         Probabilities from 0 to 1 by action; strings such as ``"<= 0.3"`` or ``"40%"`` are accepted too. Omitted actions
         are free, within the probability that the named ones leave. ``bet`` or ``raise`` stands for all sizes together.
+        ``"41 of 80"`` or ``"41 of 80 at 99%"`` is a count, of which the interval follows (:class:`Counted`).
         Probabilities are by hand if the keys are hands or ranges: ``{"AKs": {"call": 1}, "77": {"fold": 0.5}}``. A
         strategy of the spot's game locks its behaviour there.
     at : str
         The actions and cards that lead to the node: ``"check, bet 120"``, or ``""`` for the root; ``deal *`` is any
         card. ``"everywhere"`` means all nodes at which the player has such an action.
     hands : str
-        A range, or hands, or ``"all"``.
+        A range, hands, kinds of made hands such as ``"top pair, flush"``, or ``"all"``.
     each : bool
         Whether the bound applies to each hand. Otherwise it applies to their average, weighted by the probability of
         each hand given the other player's range, and by the hand's own reach of the node.
@@ -105,6 +168,8 @@ class Lock:
             )
         if isinstance(self.strategy, Mapping) and not self._by_hand:
             self._check_sum()
+        if self.counts and self.each:
+            raise InvalidConstraintError(f"{self}: a count is of all hands together, expected frequency, without each")
 
     @property
     def _by_hand(self) -> bool:
@@ -113,9 +178,25 @@ class Lock:
     @property
     def bounds(self) -> tuple[Bound, ...]:
         """The bounds on actions; empty if they differ by hand or follow a strategy."""
+        return tuple(bound for one in self._said for bound in (one.bounds if isinstance(one, Counted) else (one,)))
+
+    @property
+    def counts(self) -> tuple[Counted, ...]:
+        """The counts from which bounds follow."""
+        return tuple(one for one in self._said if isinstance(one, Counted))
+
+    @property
+    def _said(self) -> tuple["Bound | Counted", ...]:
         if not isinstance(self.strategy, Mapping) or self._by_hand:
             return ()
         return tuple(_bound(action, value) for action, value in self.strategy.items())
+
+    def without_intervals(self) -> "Lock":
+        """Return the lock with the frequencies that were seen, as if they were known exactly."""
+        if not self.counts:
+            return self
+        seen = {one.action: f"{one.count}/{one.of}" for one in self.counts}
+        return replace(self, strategy={**self.strategy, **seen})
 
     def _check_sum(self) -> None:
         least = sum((one.number for one in self.bounds if one.sense != "<="), Fraction(0))
@@ -155,15 +236,23 @@ class Lock:
             raise InvalidConstraintError(f"a lock is {shown(given, 60)}, expected a string such as '{_EXAMPLE}'")
         if "text" in given and len(given) == 1:
             return cls.read(given["text"])
-        known = ("seat", "at", "hands", "strategy", "frequency", "text")
+        of_counts = ("stat", "count", "of", "confidence")
+        known = ("seat", "at", "hands", "strategy", "frequency", "text", *of_counts)
         for key in given:
             if key not in known:
                 raise InvalidConstraintError(
                     f"a lock has no {shown(key, 60)}{nearest(str(key), known)}; expected {one_of(known)}"
                 )
+        hands = given.get("hands")
+        if isinstance(hands, list) and all(isinstance(one, str) for one in hands):
+            given = {**given, "hands": ", ".join(hands)}
+        if any(key in given for key in of_counts):
+            given = {**{key: one for key, one in given.items() if key not in of_counts}, "frequency": _seen(given)}
         said = [key for key in ("strategy", "frequency") if key in given]
         if len(said) != 1 or "text" in given:
-            raise InvalidConstraintError("a lock needs either text alone, or a seat and one of strategy and frequency")
+            raise InvalidConstraintError(
+                "a lock needs either text alone, or a seat and one of strategy, frequency and stat"
+            )
         return cls(
             given.get("seat", ""), given[said[0]], given.get("at", ""), given.get("hands", "all"), said[0] == "strategy"
         )
@@ -197,7 +286,7 @@ class Lock:
         if self._by_hand:
             what = f"{len(self.strategy)} strategies by hand"
         elif isinstance(self.strategy, Mapping):
-            what = ", ".join(map(str, self.bounds))
+            what = ", ".join(map(str, self._said))
         else:
             what = f"as {self.strategy if isinstance(self.strategy, str | PathLike) else 'a strategy'}"
         return f"{self.seat} at {where}{who}{' each' * (self.each and bool(self.bounds))}: {what}"
@@ -233,7 +322,8 @@ class Lock:
             for which, strategy in parts:
                 hands = self._held(spot, player, node, which)
                 said = where + (f' with "{which}"' if which != "all" else "")
-                bounds = [_bound(action, value) for action, value in strategy.items()]
+                said_here = [_bound(action, value) for action, value in strategy.items()]
+                bounds = [bound for one in said_here for bound in (one.bounds if isinstance(one, Counted) else (one,))]
                 places_of = [self._places(one.action, names) for one in bounds]
                 total = sum((one.number for one in bounds), Fraction(0))
                 whole = sorted(sum(places_of, ())) == list(range(len(names))) and all(
@@ -310,10 +400,16 @@ class Lock:
         if hands == "all":
             return np.asarray(present)
         wanted = np.zeros(len(HAND_NAMES), dtype=bool)
+        kinds, others = [], []
+        for text in map(str.strip, hands.split(",")):
+            (kinds if text.casefold() in MADE_HANDS else others).append(text.removeprefix("class "))
+        for kind in kinds:
+            wanted |= made(kind.casefold(), spot.boards[form.boards[node]], spot.deck)
         try:
-            items = list(range_items(hands))
+            items = list(range_items(", ".join(others))) if others else []
         except InvalidGameError as error:
-            raise InvalidConstraintError(f"{self}: {error}") from None
+            close = [hint for one in others if len(one) > 3 and (hint := nearest(one.casefold(), MADE_HANDS))]
+            raise InvalidConstraintError(f"{self}: {error}{''.join(close[:1])}") from None
         for item in items:
             if not item.weight or not np.isin(item.hands, spot.hands[player]).any():
                 on = f"the range of {self.seat} on the board {spot.board}"
@@ -495,8 +591,11 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float) else float(value)
 
 
-def _bound(action: str, value: Any) -> Bound:
+def _bound(action: str, value: Any) -> Bound | Counted:
     if isinstance(value, str):
+        counted = _COUNTED.fullmatch(f"{action} {value.strip()}")
+        if counted is not None and counted["action"] == action:
+            return _read_counted(counted)
         found = _ITEM.fullmatch(f"{action} {value.strip()}") if value.strip() else None
         if found is None or found["action"] != action:
             raise InvalidConstraintError(
@@ -506,6 +605,42 @@ def _bound(action: str, value: Any) -> Bound:
     if not is_number(value) or not 0 <= value <= 1:
         raise InvalidConstraintError(f"{action} of a lock is {shown(value, 60)}, expected a probability from 0 to 1")
     return Bound(str(action), "==", intended_fraction(value))
+
+
+def _seen(table: Mapping[str, Any]) -> dict[str, str]:
+    """Return the frequency that a statistic in a table of a spot file states."""
+    for key in ("strategy", "frequency"):
+        if key in table:
+            raise InvalidConstraintError(f"a lock has {key} and stat, expected one of them")
+    for key, expected in (
+        ("stat", "an action, such as 'fold to bet'"),
+        ("count", "how often"),
+        ("of", "out of how many"),
+    ):
+        if key not in table:
+            raise InvalidConstraintError(f"a lock by a statistic has no {key}, expected {expected}")
+    stat, confidence = table["stat"], table.get("confidence", float(_CONFIDENCE))
+    if not isinstance(stat, str) or not stat.strip():
+        raise InvalidConstraintError(f"stat of a lock is {shown(stat, 60)}, expected an action, such as 'fold to bet'")
+    for key in ("count", "of"):
+        if not is_whole(table[key]) or table[key] < 0:
+            raise InvalidConstraintError(f"{key} of a lock is {shown(table[key], 60)}, expected a whole number")
+    if not is_number(confidence) or not 0 < confidence < 1:
+        raise InvalidConstraintError(
+            f"confidence of a lock is {shown(confidence, 60)}, expected a number between 0 and 1, such as 0.95"
+        )
+    action = stat.partition(" to ")[0].partition(" vs ")[0].strip()
+    action = _STATISTICS.get(action.casefold(), action)
+    return {action: f"{table['count']} of {table['of']} at {float(100 * intended_fraction(confidence)):.10g}%"}
+
+
+def _read_counted(found: "re.Match[str]") -> Counted:
+    text = (found["confidence"] or "").strip()
+    try:
+        given = parse_number(text.removesuffix("%").rstrip()) if text else _CONFIDENCE
+    except ValueError as error:
+        raise InvalidConstraintError(f"{shown(text, 60)}: {error}") from None
+    return Counted(found["action"], int(found["count"]), int(found["of"]), given / 100 if text.endswith("%") else given)
 
 
 def _read_item(found: "re.Match[str]") -> Bound:
@@ -558,7 +693,16 @@ class _Reader(Tokens):
         for item in rest.split(","):
             place, written = start + len(item) - len(item.lstrip()), item.strip()
             start += len(item) + 1
-            found = _ITEM.fullmatch(written)
+            counted, found = _COUNTED.fullmatch(written), _ITEM.fullmatch(written)
+            if counted is not None:
+                try:
+                    seen = _read_counted(counted)
+                except InvalidConstraintError as error:
+                    raise self.error(place, str(error)) from None
+                if seen.action in strategy:
+                    raise self.error(place, f"{seen.action} appears twice, expected once")
+                strategy[seen.action] = str(seen).removeprefix(seen.action).strip()
+                continue
             if found is None:
                 raise self.error(
                     place, f"received {shown(written, 60)}, expected an action and its frequency, such as fold 40%"
