@@ -11,6 +11,7 @@ from ..seqform.sheet import Column, Row, Sheet, Table, between, chips, count, er
 from .errors import CommandLineError, ExitStatus
 from .files import Record, command_line
 from .outputs import Output, Outputs, page
+from .progress import waiting
 from .solution import message_of
 from .tables import print_rows, print_table, seconds_text
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ..solvers import Solution
 
 #: The JSON keys of locks, then all keys that a solved spot adds to those of every solve.
-_LOCKS = ("locks", "unlocked_ev", "lock_gain", "lock_risk")
+_LOCKS = ("locks", "unlocked_ev", "lock_gain", "lock_risk", "lock_intervals", "interval_cost", "likely_from")
 KEYS = ("ev", "equity", "rake", "exploitability_percent", "root", "hands", "nodes", "bytes", *_LOCKS)
 #: The value of a spot without locks is computed to this fraction of the solution's tolerance.
 _VALUE_SHARE = 0.1
@@ -63,6 +64,33 @@ def with_locks(game: "Game", texts: Sequence[str] | None) -> "Game":
     return replace(spot, bets=None, locks=(*spot.locks, *texts)).game
 
 
+def with_likely_hands(game: "Game", shown: bool) -> tuple["Game", dict[str, Any]]:
+    """Return a spot's game with the hands of likely locks, and what was solved for them; other games as they are.
+
+    Raises
+    ------
+    TreeplexError
+        If the equilibrium without locks cannot be computed.
+    """
+    spot = spot_of(game)
+    if spot is None or all(lock.shape == "any" for lock in spot.locks):
+        return game, {}
+    from ..models.games.holdem import SolvedSpot
+    from ..models.games.holdem.likely import with_likely_locks
+    from ..models.problems import EpsilonNash, Nash
+    from ..solvers import DCFR
+    from ..solvers.solve import solve_part
+
+    free = replace(spot, bets=None, locks=())
+    needed, tol = f"an equilibrium of {spot.spec or spot.board} without locks", _VALUE_SHARE * (game.learned_to or 0.0)
+    problem = EpsilonNash(free.game) if free.rake else Nash(free.game)
+    with waiting(needed, shown=shown):
+        solution = solve_part(problem, DCFR(precision="auto"), tol=tol, needed=needed)
+    found = with_likely_locks(spot, SolvedSpot(free, solution.profile))
+    error = solution.exploitability if solution.regrets is None else solution.certificate.epsilon
+    return found.game, {"likely_from": {"problem": solution.problem.name, "error": error}}
+
+
 def is_large(game: "Game") -> bool:
     """Whether a linear program for each point of a spot's frontier would take a long time."""
     from ..solvers.choice import has_more_sequences
@@ -88,7 +116,8 @@ def describe(spot: "HoldemSpot", json: str | None) -> int:
     begun = now()
     size, tree = spot.size, betting_tree(spot)
     if spot.locks and size.total_bytes < _BUILT:
-        _ = spot.constraints  # checks the locks now
+        _ = replace(spot, bets=None, locks=[lock for lock in spot.locks if lock.shape == "any"]).constraints
+        _ = [list(lock.totals(spot)) for lock in spot.locks if lock.shape == "likely"]  # checks the locks now
     weights = [float(one.sum()) for one in spot.weights]
     record = Record(
         json,
@@ -348,16 +377,27 @@ def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
     raked = solution.regrets is not None
     known = raked or None not in (solution.lower, solution.upper)
     if not spot.constraints or solution.infeasibility is not None or not known:
-        return dict.fromkeys(_LOCKS)
-    found: dict[str, Any] = dict.fromkeys(_LOCKS) | {"locks": [str(lock) for lock in spot.locks]}
+        return dict.fromkeys(_LOCKS[:-1])
+    found: dict[str, Any] = dict.fromkeys(_LOCKS[:-1]) | {"locks": [str(lock) for lock in spot.locks]}
     about = {one.player for one in spot.constraints}
     told = [player for player in (0, 1) if 1 - player in about and solution.player in (None, player)]
+    counted = [(lock, one) for lock in spot.locks for one in lock.counts]
+    if counted:
+        found["lock_intervals"] = [
+            {"lock": str(lock), "action": one.action, "interval": list(one.ends), "confidence": float(one.confidence)}
+            for lock, one in counted
+        ]
+        if solution.problem.name in ("constrained", "epsilon-nash"):
+            with second_question("the cost of the intervals", "interval_cost") as asked:
+                found["interval_cost"] = _interval_cost(solution, spot, told)
+            if found["interval_cost"] is None:
+                found["reason"] = str(asked)
     if solution.problem.name in ("constrained", "epsilon-nash"):
         free: Any = None
         with second_question("the value of the locks", "unlocked_value") as asked:
             free = _without_locks(solution, spot)
         if free is None:
-            return found | {"reason": str(asked)}
+            return found | {"reason": "; ".join(filter(None, [found.get("reason"), str(asked)]))}
         if raked:
             paid = [float(one) for one in free.value]
             kept, broken = (
@@ -370,7 +410,7 @@ def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
             }
         value = float(free.value)
         most = [float(free.upper), -float(free.lower)]
-        gains = [solution.lower - most[0], -solution.upper - most[1]]
+        gains = [float(solution.lower or 0.0) - most[0], -float(solution.upper or 0.0) - most[1]]
         risks = [most[player] - worst_case(spot.game, solution.profile[player]) for player in (0, 1)]
     else:
         assert solution.gain is not None
@@ -382,6 +422,31 @@ def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
         "lock_gain": [float(gains[player]) if player in told else None for player in (0, 1)],
         "lock_risk": [max(0.0, float(risks[player])) if player in told else None for player in (0, 1)],
     }
+
+
+def _interval_cost(solution: "Solution", spot: "HoldemSpot", told: Sequence[int]) -> list[float | None]:
+    """Return how much more each player would be sure of if the frequencies were those that were counted.
+
+    Raises
+    ------
+    TreeplexError
+        If the spot with these frequencies cannot be solved.
+    """
+    from ..models.problems import ConstrainedNash, EpsilonNash
+    from ..solvers.solve import solve_part
+
+    known = replace(spot, bets=None, locks=[lock.without_intervals() for lock in spot.locks])
+    raked = solution.regrets is not None
+    problem = (EpsilonNash if raked else ConstrainedNash)(known.game, known.constraints)
+    tol = solution.tolerance or _VALUE_SHARE * (spot.game.learned_to or 0.0)
+    point = solve_part(problem, solution.method, tol=tol, needed=f"{spot.spec or spot.board} with counted frequencies")
+    if raked:
+        sure = [
+            [_least_paid(one, of, player, True) for player in (0, 1)] for one, of in ((point, known), (solution, spot))
+        ]
+    else:
+        sure = [[float(one.lower or 0.0), -float(one.upper or 0.0)] for one in (point, solution)]
+    return [sure[0][player] - sure[1][player] if player in told else None for player in (0, 1)]
 
 
 def _least_paid(solution: "Solution", spot: "HoldemSpot", player: int, kept: bool) -> float:
@@ -430,7 +495,9 @@ def _without_locks(solution: "Solution", spot: "HoldemSpot") -> Any:
     exactly = choose(nash, exactly=True)
     if solution.regrets is not None:
         # A run with tolerance 0 sets the number of iterations.
-        return solve_part(nash, DCFR(precision="auto"), tol=tol or _VALUE_SHARE * spot.game.learned_to, needed=needed)
+        return solve_part(
+            nash, DCFR(precision="auto"), tol=tol or _VALUE_SHARE * (spot.game.learned_to or 0.0), needed=needed
+        )
     if not (isinstance(solution.method, RegretMethod) and prefers_loop(spot.game)):
         return solve_part(nash, exactly, needed=needed)
     # A run with tolerance 0 sets the number of iterations, not the accuracy of the value.
@@ -451,6 +518,15 @@ def pot_row(spot: "HoldemSpot") -> Row:
 def _lock_rows(found: Mapping[str, Any], raked: bool) -> Iterator[Row]:
     """Return the gain from locks for the player who knows them, and the risk, as rows."""
     yield Row("locks", found.get("locks"), "; ".join)
+    for one in found.get("lock_intervals") or ():
+        low, high = (f"{100 * end:.4g}%" for end in one["interval"])
+        yield Row("lock_intervals", f"{one['action']} {low} to {high} of the time", label="interval")
+    if found.get("likely_from"):
+        told_by = found["likely_from"]
+        what = (
+            f"{'an ε-equilibrium' if raked else 'an equilibrium'} without locks, within {error(told_by['error'])} chips"
+        )
+        yield Row("likely_from", f"the hands of likely locks are those nearest to {what}", label="likely")
     told = [found.get(name) or (None, None) for name in ("unlocked_ev", "lock_gain", "lock_risk")]
     without = "at the ε-equilibrium without locks" if raked else "without locks"
     for seat, other, ev, gain, risk in zip(("oop", "ip"), ("ip", "oop"), *told, strict=True):
@@ -460,6 +536,9 @@ def _lock_rows(found: Mapping[str, Any], raked: bool) -> Iterator[Row]:
             broken = f" chips of that EV{' at most' * raked} if {other} does not, {proof}"
             yield Row("lock_gain", gain, chips, kept, f"{seat} gains")
             yield Row("lock_risk", risk, chips, broken, f"{seat} risks")
+            if found.get("interval_cost"):
+                more = " chips more if the counted frequencies were exact"
+                yield Row("interval_cost", found["interval_cost"][seat == "ip"], chips, more, f"{seat} could win")
 
 
 def _proven(solution: "Solution", spot: "HoldemSpot") -> Iterator[Row]:

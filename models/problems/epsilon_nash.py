@@ -34,8 +34,8 @@ class EpsilonNash(Problem):
     game : Game
         Two or more players.
     constraints : iterable of constraints, or mapping of str to constraint
-        Linear constraints as for :class:`~treeplex.ConstrainedNash`, for two players. A best response x'ᵢ then meets the
-        constraints of player i, and so does xᵢ.
+        Linear constraints of two players, as for :class:`~treeplex.ConstrainedNash`. A best response x'ᵢ then meets
+        the constraints of player i, and so does xᵢ.
 
     Raises
     ------
@@ -60,10 +60,10 @@ class EpsilonNash(Problem):
 
     With constraints Gᵢ xᵢ ≤ hᵢ, no plan of player i that meets them earns more than
 
-    .. math:: \\max_{x_i'} \\left[ u_i(x_i', x_{-i}) - \\lambda \\cdot (G_i x_i' - h_i) \\right]
+    .. math:: \max_{x_i'} \left[ u_i(x_i', x_{-i}) - \lambda \cdot (G_i x_i' - h_i) \right]
 
-    over all plans, for any multipliers λ ≥ 0. The regret is computed from this bound, with the multipliers of the method,
-    so that ε is proven whatever the multipliers are. If constraints fix all decisions of a player, the other player's
+    over all plans, for any multipliers λ ≥ 0. The regret is computed from this bound, with the method's multipliers, so
+    that ε is proven whatever the multipliers are. If constraints fix all decisions of a player, the other player's
     best response is an equilibrium, and one evaluation finds it exactly.
 
     Examples
@@ -117,7 +117,7 @@ class EpsilonNash(Problem):
 
     @property
     def needs(self) -> frozenset[str]:
-        """Support for payoffs that do not sum to zero, and for constraints or more than two players if there are any."""
+        """Support for payoffs that do not sum to zero, for constraints, and for more than two players if needed."""
         several = {Feature.PLAYERS} if self.game.num_players > 2 else set[str]()
         return self.always_needs | several | ({Feature.CONSTRAINTS} if self.constraints else set())
 
@@ -141,7 +141,8 @@ class EpsilonNash(Problem):
     def _constrained(self, profile: Profile, multipliers: Mapping[str, float]) -> Certificate:
         """Return the certificate whose regrets follow from multipliers of the players' constraints."""
         saddle, form, plans = self.canonical, self.game.sequence_form, profile.plans
-        values, best, violations = form.expected_payoffs(plans).tolist(), [], {}
+        values, best = form.expected_payoffs(plans).tolist(), []
+        violations: dict[str, float] = {}
         for player, rows in enumerate((saddle.own_rows, saddle.other_rows)):
             slope, offset = rows.minorant(multipliers, plans[player], {})
             most = best_response_value(form.treeplexes[player], form.gradient(player, plans) - slope) - offset

@@ -312,8 +312,8 @@ class OnlyPlay(RunState):
             return "the constraints leave both players only one plan"
         (player,) = self.players
         return (
-            f"the constraints leave player {player} only one plan, so the best response of player {1 - player} was found "
-            "by one evaluation, without iterations"
+            f"the constraints leave player {player} only one plan, so one evaluation found the best response of player "
+            f"{1 - player}"
         )
 
 
@@ -357,7 +357,7 @@ def _by_evaluation(problem: EpsilonNash) -> Outcome | None:
     for player, (limits, _) in enumerate(limited):
         if limits is not None:
             prices |= limits.prices(game.sequence_form.gradient(player, plans))
-    profile = Profile([Strategy(game, player, one) for player, one in enumerate(played)])
+    profile = Profile([Strategy(game, player, one) for player, one in enumerate(played) if one is not None])
     return Outcome(
         plans=(),
         stopped=Status.ITERATION_LIMIT,  # if the certificate meets the tolerance, the run has converged

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
@@ -64,8 +64,8 @@ class Bound:
 class Counted:
     """How often an action was seen, and the interval that contains its frequency with a given confidence.
 
-    The interval is that of C. J. Clopper and E. S. Pearson ("The use of confidence or fiducial limits illustrated in the
-    case of the binomial", Biometrika 26, 1934).
+    The interval is that of C. J. Clopper and E. S. Pearson ("The use of confidence or fiducial limits illustrated in
+    the case of the binomial", Biometrika 26, 1934).
 
     Attributes
     ----------
@@ -135,6 +135,11 @@ class Lock:
     each : bool
         Whether the bound applies to each hand. Otherwise it applies to their average, weighted by the probability of
         each hand given the other player's range, and by the hand's own reach of the node.
+    shape : {"any", "likely"}
+        With ``"likely"``, an average frequency fixes the probabilities of each hand: those nearest to an equilibrium,
+        see :func:`~treeplex.models.games.holdem.likely.with_likely_locks`. Otherwise the player chooses the hands.
+    said : str
+        The string of the lock from which this one was made, if it was.
 
     Examples
     --------
@@ -151,8 +156,13 @@ class Lock:
     at: str = ""
     hands: str = "all"
     each: bool = True
+    shape: str = field(default="any", kw_only=True)
+    said: str = field(default="", kw_only=True, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        if self.shape not in ("any", "likely"):
+            hint = nearest(str(self.shape), ("any", "likely"))
+            raise InvalidConstraintError(f"shape of a lock is {shown(self.shape, 60)}, expected any or likely{hint}")
         if self.seat not in SEATS:
             raise InvalidConstraintError(f"the seat of a lock is {shown(self.seat, 60)}, expected oop or ip")
         for name, expected in (("at", "actions from the root, such as 'check, bet 120'"), ("hands", "a range or all")):
@@ -168,6 +178,16 @@ class Lock:
             )
         if isinstance(self.strategy, Mapping) and not self._by_hand:
             self._check_sum()
+        exact = (
+            isinstance(self.strategy, Mapping)
+            and self._said
+            and all(isinstance(one, Bound) and one.sense == "==" for one in self._said)
+        )
+        if self.shape == "likely" and (self.each or not exact):
+            raise InvalidConstraintError(
+                f"{self}: a likely lock fixes total frequencies, expected frequency = {{ fold = 0.6 }} without each, "
+                "<=, >= and counts"
+            )
         if self.counts and self.each:
             raise InvalidConstraintError(f"{self}: a count is of all hands together, expected frequency, without each")
 
@@ -205,14 +225,14 @@ class Lock:
 
     @classmethod
     def read(cls, text: str) -> "Lock":
-        """Parse a lock: ``SEAT at NODE [with HANDS] [each]: ACTION [<=|>=] NUMBER, …``.
+        """Parse a lock: ``SEAT at NODE [with HANDS] [each|likely]: ACTION [<=|>=] NUMBER, …``.
 
         Parameters
         ----------
         text : str
             NODE and HANDS are in double quotes, except ``root`` and ``everywhere``. NUMBER is from 0 to 1, or has a
-            percent sign. Without ``each`` the bound applies to the average over hands. With ``as FILE`` instead of
-            actions, each hand plays the strategy in that file.
+            percent sign; ``COUNT of N [at CONFIDENCE]`` is accepted too. Without ``each`` the bound applies to the
+            average over hands. With ``as FILE`` instead of actions, each hand plays the strategy in that file.
 
         Raises
         ------
@@ -237,7 +257,7 @@ class Lock:
         if "text" in given and len(given) == 1:
             return cls.read(given["text"])
         of_counts = ("stat", "count", "of", "confidence")
-        known = ("seat", "at", "hands", "strategy", "frequency", "text", *of_counts)
+        known = ("seat", "at", "hands", "strategy", "frequency", "text", "shape", *of_counts)
         for key in given:
             if key not in known:
                 raise InvalidConstraintError(
@@ -253,13 +273,15 @@ class Lock:
             raise InvalidConstraintError(
                 "a lock needs either text alone, or a seat and one of strategy, frequency and stat"
             )
+        each, shape = said[0] == "strategy", given.get("shape", "any")
         return cls(
-            given.get("seat", ""), given[said[0]], given.get("at", ""), given.get("hands", "all"), said[0] == "strategy"
+            given.get("seat", ""), given[said[0]], given.get("at", ""), given.get("hands", "all"), each, shape=shape
         )
 
     def tables(self, spot: Situation) -> Iterator[dict[str, Any]]:
         """Yield the tables of the lock in a spot file: one, or one per node if it follows a strategy."""
         given, said = self.strategy, {"seat": self.seat, "at": self.at, "hands": self.hands}
+        said |= {"shape": self.shape} if self.shape != "any" else {}
         if isinstance(given, str | PathLike):
             yield said | {"strategy": str(given)}
             return
@@ -281,6 +303,8 @@ class Lock:
             yield said | {"at": ", ".join(map(str, form.path(node))), "hands": "all", "strategy": strategy}
 
     def __str__(self) -> str:
+        if self.said:
+            return self.said
         where = {"": "root", "everywhere": "everywhere"}.get(self.at.strip(), f'"{self.at}"')
         who = "" if self.hands == "all" else f' with "{self.hands}"'
         if self._by_hand:
@@ -289,7 +313,8 @@ class Lock:
             what = ", ".join(map(str, self._said))
         else:
             what = f"as {self.strategy if isinstance(self.strategy, str | PathLike) else 'a strategy'}"
-        return f"{self.seat} at {where}{who}{' each' * (self.each and bool(self.bounds))}: {what}"
+        likely = " likely" if self.shape == "likely" else ""
+        return f"{self.seat} at {where}{who}{' each' * (self.each and bool(self.bounds))}{likely}: {what}"
 
     def rows(self, spot: Situation) -> "Iterator[_Row]":
         """Yield the lock's bounds on a spot, one by one.
@@ -299,6 +324,10 @@ class Lock:
         InvalidConstraintError
             If the node, an action or a hand does not exist, or the player does not move there.
         """
+        if self.shape == "likely":
+            self._refuse(
+                "the hands of a likely lock follow from an equilibrium, expected with_likely_locks(spot, solved)"
+            )
         form, player = spot.public_form, SEATS.index(self.seat)
         played = None if isinstance(self.strategy, Mapping) else self._played(spot)
         nodes = self._nodes(spot)
@@ -334,6 +363,30 @@ class Lock:
                 for one, places in list(zip(bounds, places_of, strict=True))[: -1 if whole else None]:
                     for part in np.split(hands, len(hands)) if self.each else [hands]:
                         yield _Row(self, node, places, one, part, where if self.each else said)
+
+    def totals(self, spot: Situation) -> Iterator[tuple[int, Indices, list[tuple[tuple[int, ...], Fraction]]]]:
+        """Yield each node of a lock of total frequencies, the locked hands there, and the actions with their totals.
+
+        Raises
+        ------
+        InvalidConstraintError
+            As for :meth:`rows`.
+        """
+        form, player = spot.public_form, SEATS.index(self.seat)
+        nodes = self._nodes(spot)
+        for node in nodes:
+            hands = self._held(spot, player, node, self.hands)
+            hands = hands[shares(spot, player, node)[hands] > 0.0]
+            if not len(hands):
+                if len(nodes) > 1:
+                    continue
+                self._refuse("none of these hands can be dealt there")
+            names = [str(form.actions[child]) for child in form.children[node].tolist()]
+            named = [(self._places(one.action, names), one.number) for one in self.bounds]
+            total = float(sum(one.number for one in self.bounds))
+            if abs(total - 1.0) > _ROUND_OFF and sorted(sum((one for one, _ in named), ())) == list(range(len(names))):
+                self._refuse(f"the probabilities add up to {total:.6g}, expected 1")
+            yield node, hands, named
 
     def _played(self, spot: Situation) -> Strategy:
         player, given = SEATS.index(self.seat), self.strategy
@@ -400,7 +453,8 @@ class Lock:
         if hands == "all":
             return np.asarray(present)
         wanted = np.zeros(len(HAND_NAMES), dtype=bool)
-        kinds, others = [], []
+        kinds: list[str] = []
+        others: list[str] = []
         for text in map(str.strip, hands.split(",")):
             (kinds if text.casefold() in MADE_HANDS else others).append(text.removeprefix("class "))
         for kind in kinds:
@@ -685,6 +739,14 @@ class _Reader(Tokens):
         if self.peek().text == "each":
             self.take()
             each = True
+        shape = "any"
+        if self.peek().text == "likely":
+            self.take()
+            shape = "likely"
+        word = self.peek()
+        hint = nearest(word.text, ("each", "likely", "with")) if word.text != ":" else ""
+        if hint:
+            raise self.error(word.start, f"received {word.shown}{hint}, expected : after the node and the hands")
         self.take_symbol(":", "the node and the hands")
         rest, start = self._text[self._position :], self._position
         if rest.split()[:1] == ["as"]:
@@ -714,4 +776,4 @@ class _Reader(Tokens):
             if bound.action in strategy:
                 raise self.error(place, f"{bound.action} appears twice, expected once")
             strategy[bound.action] = f"{'' if bound.sense == '==' else bound.sense} {found['number']}".strip()
-        return Lock(seat.text, strategy, at, hands, each)
+        return Lock(seat.text, strategy, at, hands, each, shape=shape)

@@ -33,8 +33,8 @@ def made(name: str, board: Sequence[int], deck: str = "full") -> npt.NDArray[np.
     ----------
     name : str
         One of :data:`MADE_HANDS`. An ``overpair`` is a pair in the hand that is higher than all cards of the board, a
-        ``top pair`` pairs the board's highest card, and a ``set`` is three of a kind with a pair in the hand. These three
-        have no better five cards.
+        ``top pair`` pairs the board's highest card, and a ``set`` is three of a kind with a pair in the hand. Hands
+        that make more, such as two pair, do not count as these.
     board : tuple of int
     deck : {"full", "short"}
 
