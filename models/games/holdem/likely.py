@@ -131,32 +131,34 @@ def shifted(reference: Floats, weights: Floats, groups: Sequence[Any], totals: S
     free = [(group, aim) for group, aim in zip(every, aims, strict=True) if aim > _ROUND_OFF]
     # The last group takes what the others leave. The dual is convex: Σ w log Σ r e^λ − λ · totals.
     sums = np.array([kept[group].sum(axis=0) for group, _ in free])
-    aim, shift = np.array([one for _, one in free[:-1]]), np.zeros(len(free) - 1)
+    wanted, shift = np.array([one for _, one in free[:-1]]), np.zeros(len(free) - 1)
 
     def played(shift: Floats) -> Floats:
         logits = np.append(shift, 0.0)
         found: Floats = sums * np.exp(logits - logits.max())[:, None]
-        return found / found.sum(axis=0)
+        found /= found.sum(axis=0)
+        return found
 
     def dual(shift: Floats) -> float:
         logits = np.append(shift, 0.0)
         most = float(logits.max())
-        return float(share @ (np.log((sums * np.exp(logits - most)[:, None]).sum(axis=0)) + most) - shift @ aim)
+        return float(share @ (np.log((sums * np.exp(logits - most)[:, None]).sum(axis=0)) + most) - shift @ wanted)
 
     for _ in range(_STEPS if len(shift) else 0):
         now = played(shift)[:-1]
-        missed = now @ share - aim
+        missed = now @ share - wanted
         if np.abs(missed).max() <= _ROUND_OFF:
             break
-        curvature = np.diag(now @ share) - (now * share) @ now.T + 1e-14 * np.eye(len(aim))
+        curvature = np.diag(now @ share) - (now * share) @ now.T + 1e-14 * np.eye(len(wanted))
         step, length, before = np.linalg.solve(curvature, missed), 1.0, dual(shift)
         step *= min(1.0, 5.0 / np.abs(step).max())
         while length > 1e-6 and dual(shift - length * step) > before - 1e-4 * length * float(missed @ step):
             length /= 2.0
         shift = shift - length * step
-    if len(shift) and np.abs(played(shift)[:-1] @ share - aim).max() > 1e-6:
+    if len(shift) and np.abs(played(shift)[:-1] @ share - wanted).max() > 1e-6:
         raise InvalidConstraintError(f"found no likely strategy with the total frequencies {[*map(float, totals)]}")
     ratios = played(shift) / np.where(sums > 0.0, sums, 1.0)
     for (group, _), ratio in zip(free, ratios, strict=True):
         kept[group] *= ratio
-    return kept / kept.sum(axis=0)
+    kept /= kept.sum(axis=0)
+    return kept
