@@ -223,7 +223,7 @@ def test_what_a_rake_does_not_go_with_is_refused(raked, capsys):
             "use EpsilonNash (--problem epsilon-nash)"
         )
     assert refusal(capsys, "solve", raked, "--lock", 'ip at "all-in": fold 40%', "--problem", "nash") == (
-        "constrained needs a zero-sum game, but the payoffs of raked.toml do not sum to zero at every leaf: "
+        "nash needs a zero-sum game, but the payoffs of raked.toml do not sum to zero at every leaf: "
         "use EpsilonNash (--problem epsilon-nash)"
     )
     assert refusal(capsys, "solve", raked, "--method", "highs") == (
