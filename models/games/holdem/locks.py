@@ -80,7 +80,7 @@ class Counted:
     >>> from treeplex.models.games.holdem import Lock
     >>> (seen,) = Lock.read('ip at "bet 120": fold 41 of 80').counts
     >>> print(seen, [round(end, 4) for end in seen.ends])
-    fold 41 of 80 at 95% [0.398, 0.6259]
+    fold 41 of 80 at 95% [0.3981, 0.6259]
     """
 
     action: str

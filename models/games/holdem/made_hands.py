@@ -48,7 +48,7 @@ def made(name: str, board: Sequence[int], deck: str = "full") -> npt.NDArray[np.
     >>> from treeplex.models.games.holdem.made_hands import made
     >>> board = tuple(read_board("QcJc9c3d2d"))
     >>> [HAND_NAMES[hand] for hand in made("set", board).nonzero()[0][:3].tolist()], int(made("flush", board).sum())
-    (['2h2c', '2s2c', '2s2h'], 45)
+    (['2h2c', '2s2c', '2s2h'], 43)
     """
     every = np.arange(len(HANDS))
     kinds = strengths(tuple(board), every, deck) >> 26
