@@ -217,7 +217,7 @@ class Record(dict[str, Any]):
 
         with doing(f"{spec} was read"):
             game = load_game(spec)
-        if game.constraints and not constrained:
+        if not constrained and game.constraints:
             print_note(f"the constraints of {game.spec} are left out; treeplex solve applies them")
         for note in game.notes:
             print_note(note)

@@ -117,8 +117,9 @@ class OfSpot:
         typer.Option(
             metavar="LOCK",
             rich_help_panel=SPOT,
-            help="A known or assumed action of a player in a spot of hold'em: 'ip at \"bet 120\": fold 40%'; may be "
-            "repeated. Also reports the gain from the lock and its risk, or, with --frontier, their trade-off.",
+            help="A known or assumed action of a player in a spot of hold'em: 'ip at \"bet 120\": fold 40%', or "
+            "'fold 41 of 80' for a count; may be repeated. Also reports the gain from the lock and its risk, or, with "
+            "--frontier, their trade-off.",
         ),
     ] = None
 

@@ -64,6 +64,7 @@ class SolveSteps:
     loaded: "Game" = field(init=False)
     spot: "HoldemSpot | None" = field(init=False)
     hands: list[str] = field(init=False, default_factory=list)
+    likely: dict[str, Any] = field(init=False, default_factory=dict)  # what was solved for likely locks
     posed: Any = field(init=False)
     chosen: "Method" = field(init=False)
     tol: float | None = field(init=False)  # in payoff units
@@ -80,6 +81,7 @@ class SolveSteps:
         if self.of_spot.lock or names_file(self.game, family=False):
             # a spot adds to the problem; other games are loaded after the problem is known
             loaded = spots.with_locks(self.record.load(self.game, constrained=True), self.of_spot.lock)
+            loaded, self.likely = spots.with_likely_hands(loaded, shown=self.record.shown)
             problem = problem or loaded.default_problem
             if loaded.constraints and self.curve.frontier and problem == "nash":
                 problem, words["opponent"] = "rnr", words["opponent"] or "locks"
@@ -223,6 +225,7 @@ class SolveSteps:
                 worth |= outputs.ask("payoffs", lambda: spots.answer(solution, solved, self.hands), {})
                 worth |= outputs.ask("--at", lambda: spots.node_of(solved, self.of_spot.at), {})
                 worth |= outputs.ask("the value of the locks", lambda: spots.locked(solution, solved.spot), {})
+            worth |= self.likely
             reason = worth.pop("reason", None)
             if reason is not None:
                 solution = replace(solution, message=f"{solution.message}; {reason}")

@@ -12,6 +12,7 @@ from .errors import CommandLineError, ExitStatus
 from .files import Record, command_line
 from .nodes import HandsAt, OfHands, is_all, parsed_unit, spot_of
 from .outputs import Output, Outputs, page
+from .progress import waiting
 from .solution import message_of
 from .tables import print_rows, print_table, seconds_text
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ..solvers import Solution
 
 #: The JSON keys of locks, then all keys that a solved spot adds to those of every solve.
-_LOCKS = ("locks", "unlocked_ev", "lock_gain", "lock_risk")
+_LOCKS = ("locks", "unlocked_ev", "lock_gain", "lock_risk", "lock_intervals", "interval_cost", "likely_from")
 KEYS = ("ev", "equity", "rake", "exploitability_percent", "root", "hands", "nodes", "bytes", *_LOCKS)
 #: The value of a spot without locks is computed to this fraction of the solution's tolerance.
 _VALUE_SHARE = 0.1
@@ -52,6 +53,33 @@ def with_locks(game: "Game", texts: Sequence[str] | None) -> "Game":
     return replace(spot, bets=None, locks=(*spot.locks, *texts)).game
 
 
+def with_likely_hands(game: "Game", shown: bool) -> tuple["Game", dict[str, Any]]:
+    """Return a spot's game with the hands of likely locks, and what was solved for them; other games as they are.
+
+    Raises
+    ------
+    TreeplexError
+        If the equilibrium without locks cannot be computed.
+    """
+    spot = spot_of(game)
+    if spot is None or all(lock.shape == "any" for lock in spot.locks):
+        return game, {}
+    from ..models.games.holdem import SolvedSpot
+    from ..models.games.holdem.likely import with_likely_locks
+    from ..models.problems import EpsilonNash, Nash
+    from ..solvers import DCFR
+    from ..solvers.solve import solve_part
+
+    free = replace(spot, bets=None, locks=())
+    needed, tol = f"an equilibrium of {spot.spec or spot.board} without locks", _VALUE_SHARE * (game.learned_to or 0.0)
+    problem = EpsilonNash(free.game) if free.rake else Nash(free.game)
+    with waiting(needed, shown=shown):
+        solution = solve_part(problem, DCFR(precision="auto"), tol=tol, needed=needed)
+    found = with_likely_locks(spot, SolvedSpot(free, solution.profile))
+    error = solution.exploitability if solution.regrets is None else solution.certificate.epsilon
+    return found.game, {"likely_from": {"problem": solution.problem.name, "error": error}}
+
+
 def is_large(game: "Game") -> bool:
     """Whether a linear program for each point of a spot's frontier would take a long time."""
     from ..solvers.choice import has_more_sequences
@@ -77,7 +105,8 @@ def describe(spot: "HoldemSpot", json: str | None) -> int:
     begun = now()
     size, tree = spot.size, betting_tree(spot)
     if spot.locks and size.total_bytes < _BUILT:
-        _ = spot.constraints  # checks the locks now
+        _ = replace(spot, bets=None, locks=[lock for lock in spot.locks if lock.shape == "any"]).constraints
+        _ = [list(lock.totals(spot)) for lock in spot.locks if lock.shape == "likely"]  # checks the locks now
     weights = [float(one.sum()) for one in spot.weights]
     record = Record(
         json,
@@ -335,24 +364,50 @@ def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
     With both bounds proven, the gain is at least the payoff that the certificate proves against all opponents who keep
     to the locks, minus the upper bound on the value without locks. The risk is at most that upper bound minus the
     payoff against a best response without locks.
+
+    With a rake there is no value: gain and risk compare with the payoffs of the ε-equilibrium that is found without
+    locks. The opponent may then do anything that hurts the player most, within the locks or not, even at its own cost.
     """
     from ..seqform.evaluate import worst_case
     from ..solvers.second_questions import second_question
 
-    if not spot.constraints or solution.infeasibility is not None or solution.lower is None or solution.upper is None:
-        return dict.fromkeys(_LOCKS)
-    found: dict[str, Any] = dict.fromkeys(_LOCKS) | {"locks": [str(lock) for lock in spot.locks]}
+    raked = solution.regrets is not None
+    known = raked or None not in (solution.lower, solution.upper)
+    if not spot.constraints or solution.infeasibility is not None or not known:
+        return dict.fromkeys(_LOCKS[:-1])
+    found: dict[str, Any] = dict.fromkeys(_LOCKS[:-1]) | {"locks": [str(lock) for lock in spot.locks]}
     about = {one.player for one in spot.constraints}
     told = [player for player in (0, 1) if 1 - player in about and solution.player in (None, player)]
-    if solution.problem.name == "constrained":
+    counted = [(lock, one) for lock in spot.locks for one in lock.counts]
+    if counted:
+        found["lock_intervals"] = [
+            {"lock": str(lock), "action": one.action, "interval": list(one.ends), "confidence": float(one.confidence)}
+            for lock, one in counted
+        ]
+        if solution.problem.name in ("constrained", "epsilon-nash"):
+            with second_question("the cost of the intervals", "interval_cost") as asked:
+                found["interval_cost"] = _interval_cost(solution, spot, told)
+            if found["interval_cost"] is None:
+                found["reason"] = str(asked)
+    if solution.problem.name in ("constrained", "epsilon-nash"):
         free: Any = None
         with second_question("the value of the locks", "unlocked_value") as asked:
             free = _without_locks(solution, spot)
         if free is None:
-            return found | {"reason": str(asked)}
+            return found | {"reason": "; ".join(filter(None, [found.get("reason"), str(asked)]))}
+        if raked:
+            paid = [float(one) for one in free.value]
+            kept, broken = (
+                [_least_paid(solution, spot, player, locks) for player in (0, 1)] for locks in (True, False)
+            )
+            return found | {
+                "unlocked_ev": [spot.pot / 2 + one for one in paid],
+                "lock_gain": [kept[player] - paid[player] if player in told else None for player in (0, 1)],
+                "lock_risk": [max(0.0, paid[player] - broken[player]) if player in told else None for player in (0, 1)],
+            }
         value = float(free.value)
         most = [float(free.upper), -float(free.lower)]
-        gains = [solution.lower - most[0], -solution.upper - most[1]]
+        gains = [float(solution.lower or 0.0) - most[0], -float(solution.upper or 0.0) - most[1]]
         risks = [most[player] - worst_case(spot.game, solution.profile[player]) for player in (0, 1)]
     else:
         assert solution.gain is not None
@@ -366,6 +421,57 @@ def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
     }
 
 
+def _interval_cost(solution: "Solution", spot: "HoldemSpot", told: Sequence[int]) -> list[float | None]:
+    """Return how much more each player would be sure of if the frequencies were those that were counted.
+
+    Raises
+    ------
+    TreeplexError
+        If the spot with these frequencies cannot be solved.
+    """
+    from ..models.problems import ConstrainedNash, EpsilonNash
+    from ..solvers.solve import solve_part
+
+    known = replace(spot, bets=None, locks=[lock.without_intervals() for lock in spot.locks])
+    raked = solution.regrets is not None
+    problem = (EpsilonNash if raked else ConstrainedNash)(known.game, known.constraints)
+    tol = solution.tolerance or _VALUE_SHARE * (spot.game.learned_to or 0.0)
+    point = solve_part(problem, solution.method, tol=tol, needed=f"{spot.spec or spot.board} with counted frequencies")
+    if raked:
+        sure = [
+            [_least_paid(one, of, player, True) for player in (0, 1)] for one, of in ((point, known), (solution, spot))
+        ]
+    else:
+        sure = [[float(one.lower or 0.0), -float(one.upper or 0.0)] for one in (point, solution)]
+    return [sure[0][player] - sure[1][player] if player in told else None for player in (0, 1)]
+
+
+def _least_paid(solution: "Solution", spot: "HoldemSpot", player: int, kept: bool) -> float:
+    """Return a proven lower bound on the payoff of a player's strategy, if the other one keeps to its locks or not.
+
+    Linear programming finds multipliers of the locks. They prove the bound, whether they are optimal or not.
+    """
+    import numpy as np
+    from scipy.optimize import linprog
+
+    from ..models.saddle.rows import Rows
+    from ..seqform.polytope import best_response_value
+    from ..seqform.public_payoff import PublicPayoff
+
+    other = 1 - player
+    form = spot.game.sequence_form
+    treeplex, payoffs = form.treeplexes[other], form.payoffs
+    assert isinstance(payoffs, PublicPayoff)
+    paid = payoffs.exposure(player, solution.profile[player].plan)
+    locks = [one for one in spot.constraints if one.player == other] if kept else []
+    if not locks:
+        return -best_response_value(treeplex, -paid)
+    rows = Rows(tuple(locks), treeplex.num_sequences).matrix(exact=False)
+    found = linprog(paid, A_ub=rows.matrix, b_ub=rows.limits, A_eq=treeplex.E, b_eq=treeplex.e, method="highs")
+    prices = np.zeros(len(locks)) if found.x is None else np.maximum(0.0, -found.ineqlin.marginals)
+    return float(-best_response_value(treeplex, -paid - rows.matrix.T @ prices) - prices @ rows.limits)
+
+
 def _without_locks(solution: "Solution", spot: "HoldemSpot") -> Any:
     """Return the equilibrium without locks, to a fraction of the tolerance of the answer with locks.
 
@@ -374,7 +480,7 @@ def _without_locks(solution: "Solution", spot: "HoldemSpot") -> Any:
     TreeplexError
         If it cannot be computed that accurately.
     """
-    from ..models.problems import Nash
+    from ..models.problems import EpsilonNash, Nash
     from ..seqform.errors import SolverError
     from ..solvers import DCFR
     from ..solvers.choice import choose, prefers_loop
@@ -382,8 +488,13 @@ def _without_locks(solution: "Solution", spot: "HoldemSpot") -> Any:
     from ..solvers.solve import solve_part
 
     needed, tol = f"the value of {spot.spec or spot.board} without locks", _VALUE_SHARE * solution.tolerance
-    nash = Nash(spot.game)
+    nash = Nash(spot.game) if solution.regrets is None else EpsilonNash(spot.game)
     exactly = choose(nash, exactly=True)
+    if solution.regrets is not None:
+        # A run with tolerance 0 sets the number of iterations.
+        return solve_part(
+            nash, DCFR(precision="auto"), tol=tol or _VALUE_SHARE * (spot.game.learned_to or 0.0), needed=needed
+        )
     if not (isinstance(solution.method, RegretMethod) and prefers_loop(spot.game)):
         return solve_part(nash, exactly, needed=needed)
     # A run with tolerance 0 sets the number of iterations, not the accuracy of the value.
@@ -401,16 +512,30 @@ def pot_row(spot: "HoldemSpot") -> Row:
     return Row("pot", spot.pot, count, f", {count(spot.stack)} behind, {spot.street} {spot.board}")
 
 
-def _lock_rows(found: Mapping[str, Any]) -> Iterator[Row]:
+def _lock_rows(found: Mapping[str, Any], raked: bool) -> Iterator[Row]:
     """Return the gain from locks for the player who knows them, and the risk, as rows."""
     yield Row("locks", found.get("locks"), "; ".join)
+    for one in found.get("lock_intervals") or ():
+        low, high = (f"{100 * end:.4g}%" for end in one["interval"])
+        yield Row("lock_intervals", f"{one['action']} {low} to {high} of the time", label="interval")
+    if found.get("likely_from"):
+        told_by = found["likely_from"]
+        what = (
+            f"{'an ε-equilibrium' if raked else 'an equilibrium'} without locks, within {error(told_by['error'])} chips"
+        )
+        yield Row("likely_from", f"the hands of likely locks are those nearest to {what}", label="likely")
     told = [found.get(name) or (None, None) for name in ("unlocked_ev", "lock_gain", "lock_risk")]
+    without = "at the ε-equilibrium without locks" if raked else "without locks"
     for seat, other, ev, gain, risk in zip(("oop", "ip"), ("ip", "oop"), *told, strict=True):
         if gain is not None:
-            kept = f" chips at least while {other} keeps to the locks; {chips(ev)} without locks"
-            broken = f" chips of that EV if {other} does not, as a best response proves"
+            kept = f" chips at least while {other} keeps to the locks; {chips(ev)} {without}"
+            proof = f"even if that costs {other} chips" if raked else "as a best response proves"
+            broken = f" chips of that EV{' at most' * raked} if {other} does not, {proof}"
             yield Row("lock_gain", gain, at_least, kept, f"{seat} gains")
             yield Row("lock_risk", risk, at_most, broken, f"{seat} risks")
+            if found.get("interval_cost"):
+                more = " chips more if the counted frequencies were exact"
+                yield Row("interval_cost", found["interval_cost"][seat == "ip"], chips, more, f"{seat} could win")
 
 
 def _proven(solution: "Solution", spot: "HoldemSpot") -> Iterator[Row]:
@@ -423,7 +548,8 @@ def _proven(solution: "Solution", spot: "HoldemSpot") -> Iterator[Row]:
     if regrets is not None:
         yield Row("epsilon", missed, lambda number: f"ε {spot.of_pot(number)}", judged, "ε-Nash")
         gains = ", ".join(f"{seat} {error(regret)}" for seat, regret in zip(("oop", "ip"), regrets, strict=True))
-        total = f": the gain of a best response; NashConv {error(sum(regrets))}"
+        within = " within the locks" if solution.problem.constraints else ""
+        total = f": the gain of a best response{within}; NashConv {error(sum(regrets))}"
         yield Row("regrets", gains, meaning=total)
     elif solution.problem.name == "nash":
         yield Row("exploitability", missed, spot.of_pot, judged)
@@ -459,7 +585,7 @@ def spot_sheet(solution: "Solution", spot: "HoldemSpot", found: Mapping[str, Any
             Row("message", message_of(solution), label=""),
             pot_row(spot),
             Row("rake", _rake_of(spot), meaning=rake),
-            *_lock_rows(found),
+            *_lock_rows(found, bool(spot.rake)),
             *_proven(solution, spot),
             Row("iterations", solution.iterations, count),
             Row("seconds", seconds_text()),

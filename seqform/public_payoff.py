@@ -72,20 +72,22 @@ class Leaves:
         """Whether the players' payoffs are opposite."""
         return self.amounts.ndim == 1 or bool((self.amounts[0] == -self.amounts[1]).all())
 
-    def gradient(self, player: int, reach: Floats) -> Floats:
+    def gradient(self, player: int, reach: Floats, paid_to: int | None = None) -> Floats:
         """Return a player's payoff at each leaf and in each of its states, given the other player's reach.
 
         Parameters
         ----------
         player : {0, 1}
         reach : ndarray of float64, shape (k, number of the other player's states)
+        paid_to : {0, 1}, optional
+            The player whose payoffs are returned, if it is not the one whose states they belong to.
 
         Returns
         -------
         ndarray of float64, shape (k, number of the player's states)
         """
         product = self.payoff.times if player == 0 else self.payoff.transposed_times
-        gained: Floats = product(reach.T).T * self.paid[player][:, None]
+        gained: Floats = product(reach.T).T * self.paid[player if paid_to is None else paid_to][:, None]
         return gained
 
 
@@ -174,8 +176,21 @@ class PublicPayoff(Factorable):
         payoff = float(plans[0] @ self._product(0, plans[1]))
         return np.array([payoff, -payoff if self.is_zero_sum else float(plans[1] @ self._product(1, plans[0]))])
 
-    def _product(self, player: int, plan: Floats) -> Floats:
-        """Return a player's payoff per unit of each of its sequences, given the other player's plan."""
+    def exposure(self, player: int, plan: Floats) -> Floats:
+        """Return a player's payoff per unit of each of the other player's sequences, given its own plan: Aᵀ x or B y.
+
+        Parameters
+        ----------
+        player : {0, 1}
+        plan : ndarray of float64, shape (num_sequences of the player,)
+        """
+        return self._product(1 - player, plan, player)
+
+    def _product(self, player: int, plan: Floats, paid_to: int | None = None) -> Floats:
+        """Return a player's payoff per unit of each of its sequences, given the other player's plan.
+
+        With ``paid_to``, return that player's payoff instead.
+        """
         form, size = self.form, self.shape[player]
         own, other = form.weights[player], form.weights[1 - player]
         found = np.zeros(size)
@@ -186,7 +201,7 @@ class PublicPayoff(Factorable):
             for first in range(0, len(group.nodes), count):
                 part = group.part(slice(first, first + count))
                 mine, theirs = (self._places(each, part.nodes) for each in (player, 1 - player))
-                paid = part.gradient(player, known[theirs] * other) * own
+                paid = part.gradient(player, known[theirs] * other, paid_to) * own
                 found += np.bincount(mine.ravel() % (size + 1), paid.ravel(), size + 1)[:size]
         return found
 

@@ -61,10 +61,9 @@ def certified(problem: Problem, method: Method, options: Options, outcome: Outco
     message = _message(problem, method, options, outcome, status, error, remark)
     if missed:
         several = f" and {len(missed) - 1} more" if len(missed) > 1 else ""
-        message = (
-            f"{message}; found no strategy near this one that meets {missed[0]}{several}, "
-            "so its bound follows from the range of payoffs alone"
-        )
+        message = f"{message}; found no strategy near this one that meets {missed[0]}{several}"
+        if certificate.regrets is None:
+            message += ", so its bound follows from the range of payoffs alone"
     if isinstance(outcome.state, RunState) and outcome.state.remark:
         message = f"{message}; {outcome.state.remark}"
     # A row that states an objective is not a constraint and has no price.

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..models.problems import Certificate, Problem, SaddleProblem
+from ..models.problems import Certificate, EpsilonNash, Problem, SaddleProblem
 from ..models.saddle import REPLY, Saddle
 from ..seqform.arrays import Floats
 from ..seqform.game import Game
@@ -21,7 +21,7 @@ def proven_within_constraints(
     dual_certificate: Mapping[str, Floats],
 ) -> tuple[Profile, Certificate]:
     """Return a profile that meets the hard constraints of a problem, and its certificate; see :func:`proven`."""
-    assert isinstance(problem, SaddleProblem)
+    assert isinstance(problem, SaddleProblem | EpsilonNash)
     saddle = problem.canonical
     view, plans, replies = saddle.view, profile.plans, saddle.view.replies
     own, other = plans[view.player], plans[1 - view.player]

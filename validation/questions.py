@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..models.constraints import Constraint, parse_constraint, parse_term
 from ..models.declarations import PLAYER
-from ..models.problems import PROBLEMS, ConstrainedNash, Nash, find_problem
+from ..models.problems import PROBLEMS, ConstrainedNash, EpsilonNash, Nash, find_problem
 from ..models.saddle import check_two_players
 from ..seqform.errors import UnsupportedProblemError, one_line
 from ..seqform.functional import Functional
@@ -215,7 +215,7 @@ class Question:
             return posed
         if type(posed) is Nash:
             return ConstrainedNash(game, game.constraints)
-        if type(posed) is ConstrainedNash:
+        if isinstance(posed, ConstrainedNash | EpsilonNash):
             return replace(posed, constraints=[*game.constraints, *posed.constraints])
         raise UnsupportedProblemError(
             f"{game.spec} has constraints, which {self.problem} does not take; expected --problem nash or constrained, "

@@ -1,14 +1,19 @@
 """Approximate Nash equilibria of games that are not zero-sum."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar
 
 from ...seqform.arrays import Floats
+from ...seqform.errors import UnsupportedProblemError
 from ...seqform.evaluate import best_response_values
 from ...seqform.game import Game
+from ...seqform.polytope import best_response_value
 from ...seqform.strategy import Profile, check_same_game
-from ..saddle import check_player_count
+from ..constraints import Constraint, LinearConstraint, collect_constraints
+from ..declarations import Constraints
+from ..saddle import PlayerView, Rows, Saddle, check_player_count
 from .certificate import Certificate
 from .features import Feature
 from .problem import Problem
@@ -28,13 +33,18 @@ class EpsilonNash(Problem):
     ----------
     game : Game
         Two or more players.
+    constraints : iterable of constraints, or mapping of str to constraint
+        Linear constraints of two players, as for :class:`~treeplex.ConstrainedNash`. A best response x'ᵢ then meets
+        the constraints of player i, and so does xᵢ.
 
     Raises
     ------
     InvalidGameError
         If it is not a Game.
+    InvalidConstraintError
+        If a constraint cannot be read, or belongs to another game.
     UnsupportedProblemError
-        If the game has one player.
+        If the game has one player, or there are constraints that are not linear or on more than two players.
 
     Notes
     -----
@@ -47,6 +57,14 @@ class EpsilonNash(Problem):
     room, the averages mostly converge; in L. S. Shapley's game ("Some topics in two-person games", Annals of
     Mathematics Studies 52, 1964) they do not. ε is computed from the strategies in every game, and shows how close they
     are to an equilibrium.
+
+    With constraints Gᵢ xᵢ ≤ hᵢ, no plan of player i that meets them earns more than
+
+    .. math:: \max_{x_i'} \left[ u_i(x_i', x_{-i}) - \lambda \cdot (G_i x_i' - h_i) \right]
+
+    over all plans, for any multipliers λ ≥ 0. The regret is computed from this bound, with the method's multipliers, so
+    that ε is proven whatever the multipliers are. If constraints fix all decisions of a player, the other player's
+    best response is an equilibrium, and one evaluation finds it exactly.
 
     Examples
     --------
@@ -62,20 +80,46 @@ class EpsilonNash(Problem):
     """
 
     game: Game
+    constraints: Constraints = field(default=())  # a tuple of Constraint after they have been collected
+
     name: ClassVar[str] = "epsilon-nash"
     question: ClassVar[str] = "Which strategies leave no player more than a little to gain by playing differently?"
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.GENERAL_SUM})
     usual_method: ClassVar[str] = "dcfr"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.constraints:  # an empty mapping too
+            object.__setattr__(self, "constraints", ())
+            return
+        object.__setattr__(self, "constraints", collect_constraints(self.constraints, self.given_game))
+        if not all(isinstance(one, LinearConstraint) for one in self.constraints):
+            raise UnsupportedProblemError(f"{self.name} accepts only linear constraints")
+
     def _posed_on(self, game: Game) -> Game:
-        if game.num_players < 2:
+        if game.num_players < 2 or (self.constraints and game.num_players != 2):
             check_player_count(self.name, game)
         return game
 
     @property
+    def hard_constraints(self) -> tuple[Constraint, ...]:
+        """All constraints."""
+        return tuple(self.constraints)
+
+    @cached_property
+    def canonical(self) -> Saddle:
+        """The players' polytopes and constraints, from player 0's seat; its bounds assume that payoffs sum to zero."""
+        own, other = (
+            Rows(tuple(one for one in self.constraints if one.player == player), treeplex.num_sequences)
+            for player, treeplex in enumerate(self.game.sequence_form.treeplexes)
+        )
+        return Saddle(PlayerView(self.game, 0), weight=1.0, own=own, other=other)
+
+    @property
     def needs(self) -> frozenset[str]:
-        """Support for payoffs that do not sum to zero, and for more than two players if the game has them."""
-        return self.always_needs | ({Feature.PLAYERS} if self.game.num_players > 2 else frozenset())
+        """Support for payoffs that do not sum to zero, for constraints, and for more than two players if needed."""
+        several = {Feature.PLAYERS} if self.game.num_players > 2 else set[str]()
+        return self.always_needs | several | ({Feature.CONSTRAINTS} if self.constraints else set())
 
     def certify(
         self,
@@ -86,11 +130,29 @@ class EpsilonNash(Problem):
         """Compute the payoffs of a profile and each player's gain from a best response; there are no bounds."""
         check_same_game(profile[0], self.game)
         form = self.game.sequence_form
+        if self.constraints:
+            return self._constrained(profile, multipliers or {})
         return self.proven(
             form.expected_payoffs(profile.plans).tolist(),
             best_response_values(form, profile).tolist(),
             profile.residual,
         )
+
+    def _constrained(self, profile: Profile, multipliers: Mapping[str, float]) -> Certificate:
+        """Return the certificate whose regrets follow from multipliers of the players' constraints."""
+        saddle, form, plans = self.canonical, self.game.sequence_form, profile.plans
+        values, best = form.expected_payoffs(plans).tolist(), []
+        violations: dict[str, float] = {}
+        for player, rows in enumerate((saddle.own_rows, saddle.other_rows)):
+            slope, offset = rows.minorant(multipliers, plans[player], {})
+            most = best_response_value(form.treeplexes[player], form.gradient(player, plans) - slope) - offset
+            missed = rows.values(plans[player])
+            # A plan that violates a constraint by round-off may earn more than any that meets it.
+            most += sum(max(0.0, multipliers.get(name, 0.0)) * max(0.0, value) for name, value in missed.items())
+            best.append(float(most))
+            violations |= missed
+        found = self.proven(values, best, profile.residual)
+        return replace(found, violations={one.name: float(violations[one.name]) for one in self.constraints})
 
     @staticmethod
     def proven(values: Sequence[float], best: Sequence[float], residual: float = 0.0) -> Certificate:
@@ -114,6 +176,6 @@ class EpsilonNash(Problem):
         )
 
     def error(self, certificate: Certificate) -> float:
-        """Return the quantity compared with the tolerance: ε, the largest regret."""
+        """Return the quantity compared with the tolerance: ε, the largest regret, or a larger violation."""
         assert certificate.epsilon is not None
-        return certificate.epsilon
+        return max(certificate.epsilon, certificate.violation)

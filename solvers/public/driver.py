@@ -14,10 +14,12 @@ from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.game import Game
 from ...seqform.limits import compiling, counted_now
+from ...seqform.polytope import best_response_plan
 from ...seqform.public_form import PublicForm
+from ...seqform.public_payoff import PublicPayoff
 from ...seqform.public_profile import PublicProfile, StrategiesOnDemand
 from ...seqform.rules import TERMINAL
-from ...seqform.strategy import Profile, check_same_game
+from ...seqform.strategy import Profile, Strategy, check_same_game
 from ..certification import loop_error, proven, proves
 from ..checkpoint import Saved, fill
 from ..iteration import Stepper, iterate
@@ -27,6 +29,7 @@ from ..solution import RunState, Solution
 from ..uniform_play import by_best_responses
 from .arrays import PlayArrays
 from .kernel import PublicKernel
+from .limits import Limits
 from .storage import converted, named
 from .terms import PublicTerms, takes
 
@@ -44,7 +47,7 @@ def serves(method: RegretMethod, problem: Problem, start: Any) -> bool:
         and method.iterate == "average"
         and not method.initial_regrets
         and isinstance(method, CFR | CFRPlus | DCFR | PCFRPlus)
-        and (_is_plain(problem) or (method.precision != "half" and _is_taken(problem)))
+        and (_is_plain(problem) or (method.precision != "half" and (_is_taken(problem) or _is_locked(problem))))
         and (start is None or _starts(problem, start))
     )
 
@@ -58,7 +61,12 @@ def _starts(problem: Problem, start: Any) -> bool:
 
 def _is_plain(problem: Problem) -> bool:
     """Whether a problem is an equilibrium of the game itself."""
-    return isinstance(problem, Nash | EpsilonNash)
+    return isinstance(problem, Nash) or (isinstance(problem, EpsilonNash) and not problem.constraints)
+
+
+def _is_locked(problem: Problem) -> bool:
+    """Whether a problem is an ε-equilibrium under constraints, whose payoffs need not sum to zero."""
+    return isinstance(problem, EpsilonNash) and bool(problem.constraints)
 
 
 def _is_taken(problem: Problem) -> bool:
@@ -133,6 +141,8 @@ class PublicStepper(Stepper):
         payoffs do not sum to zero, the larger gain.
         """
         if self.kernel.terms is not None:
+            if _is_locked(self.problem):
+                return loop_error(self.problem, self._regrets(self.kernel.terms), self._options)
             certificate = self._bounds(self.kernel.terms)
             # Averages that violate a constraint may earn more than the bound; confirms() computes what they prove.
             raised = replace(certificate, upper=max(certificate.lower or 0.0, certificate.upper or 0.0))
@@ -195,6 +205,25 @@ class PublicStepper(Stepper):
             violations=violations,
         )
 
+    def _regrets(self, terms: PublicTerms) -> Certificate:
+        """Return the regrets that multipliers prove at the averages, by the compiled loop; see :class:`EpsilonNash`.
+
+        They are valid if the averages meet their constraints.
+        """
+        kernel, state = self.kernel, self.state
+        prices, players = terms.average_prices(state.calls), np.array([row.player for row in terms.rows], dtype=int)
+        paid = prices[:-1] * np.array([terms.limit(row) for row in terms.rows])
+        kernel.price(prices)
+        best, excesses = [], np.zeros(len(paid))
+        for player in (0, 1):
+            best.append(kernel.evaluate(state, player, best=True) + float(paid[players == player].sum()))
+            # An evaluation of one player walks the averages of the other one.
+            excesses[players != player] = kernel.excesses()[:-1][players != player]
+        kernel.price(np.zeros(len(prices)))
+        self.best_responses = best[0], best[1]
+        found = EpsilonNash.proven([self._paid(player) for player in (0, 1)], best)
+        return replace(found, violations=dict(zip((row.name for row in terms.rows), excesses.tolist(), strict=True)))
+
     def look(self) -> Status | None:
         """Raise the stakes of violated rows whose multipliers are near them.
 
@@ -204,9 +233,12 @@ class PublicStepper(Stepper):
         if terms is None or self.iterations < self._next_look:
             return None
         self._next_look = _next_look(self.iterations)
-        found = self._bounds(terms)
+        locked = _is_locked(self.problem)
+        found = self._regrets(terms) if locked else self._bounds(terms)
         terms.raise_stakes(self.state.calls, found.violations, self._options)
-        beyond = max(found.lower or 0.0, -(found.upper or 0.0)) > terms.most
+        # A player that has plans earns at least the lowest payoff by one of them.
+        least = min(self.best_responses) if locked else min(-(found.lower or 0.0), found.upper or 0.0)
+        beyond = -least > terms.most
         return Status.INFEASIBLE if beyond and found.violation > self._options.violation else None
 
     def behaviour(self, node: int) -> Floats:
@@ -267,8 +299,84 @@ def _next_look(iterations: int) -> int:
     return look
 
 
+@dataclass(frozen=True, eq=False)
+class OnlyPlay(RunState):
+    """The state after an answer that needed no iterations, because constraints leave a player only one plan."""
+
+    players: tuple[int, ...]
+
+    @property
+    def remark(self) -> str:
+        """Which players have only one plan."""
+        if len(self.players) == 2:
+            return "the constraints leave both players only one plan"
+        (player,) = self.players
+        return (
+            f"the constraints leave player {player} only one plan, so one evaluation found the best response of player "
+            f"{1 - player}"
+        )
+
+
+def _dependence(game: Game, player: int) -> Floats:
+    """Return a number for each of a player's sequences that is 0 if no payoff depends on it."""
+    payoffs, treeplexes = game.sequence_form.payoffs, game.sequence_form.treeplexes
+    assert isinstance(payoffs, PublicPayoff)
+    # Against play at random, payoffs that depend on a sequence do not cancel.
+    behaviour = np.random.default_rng(0).random(treeplexes[1 - player].num_sequences) + 0.1
+    other = treeplexes[1 - player].plan(treeplexes[1 - player].behaviour(behaviour))
+    found: Floats = np.abs(payoffs.gradient(player, [other, other])) + np.abs(payoffs.exposure(1 - player, other))
+    return found
+
+
+def _by_evaluation(problem: EpsilonNash) -> Outcome | None:
+    """Return the equilibrium if constraints leave a player only one plan, and the other one has no constraints.
+
+    The other player's best response is then an equilibrium. ``None`` in other cases.
+    """
+    begun = counted_now()
+    game, treeplexes = problem.game, problem.game.sequence_form.treeplexes
+    limited = [Limits.among([one for one in problem.constraints if one.player == player], treeplex)
+               for player, treeplex in enumerate(treeplexes)]  # fmt: skip
+    build_seconds, begun = counted_now() - begun, counted_now()
+    played = [None if limits is None else limits.only_behaviour(_dependence(game, player))
+              for player, (limits, _) in enumerate(limited)]  # fmt: skip
+    players = tuple(player for player, one in enumerate(played) if one is not None)
+    if (
+        not players
+        or any(rows for _, rows in limited)
+        or any(limits is not None and player not in players for player, (limits, _) in enumerate(limited))
+    ):
+        return None
+    plans = [treeplex.plan(treeplex.uniform_behaviour() if one is None else one)
+             for treeplex, one in zip(treeplexes, played, strict=True)]  # fmt: skip
+    for player, one in enumerate(played):
+        if one is None:
+            best = best_response_plan(treeplexes[player], game.sequence_form.gradient(player, plans))
+            played[player], plans[player] = best.behaviour, best.plan
+    prices: dict[str, float] = {}
+    for player, (limits, _) in enumerate(limited):
+        if limits is not None:
+            prices |= limits.prices(game.sequence_form.gradient(player, plans))
+    profile = Profile([Strategy(game, player, one) for player, one in enumerate(played) if one is not None])
+    return Outcome(
+        plans=(),
+        stopped=Status.ITERATION_LIMIT,  # if the certificate meets the tolerance, the run has converged
+        detail="after one evaluation",
+        iterations=0,
+        seconds=counted_now() - begun,
+        build_seconds=build_seconds,
+        state=OnlyPlay(players),
+        multipliers=prices,
+        proof=proven(problem, profile, prices, {}),
+    )
+
+
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     """Iterate on the public form until the certificate meets the tolerance or a limit is reached."""
+    if isinstance(problem, EpsilonNash) and problem.constraints:
+        at_once = _by_evaluation(problem)
+        if at_once is not None:
+            return at_once
     number = _number(method, problem, options)
     begun = counted_now()
     loop = stepper(method, problem, number, options)
@@ -294,7 +402,7 @@ def stepper(method: RegretMethod, problem: Problem, number: Any, options: Option
     assert form is not None
     terms = None
     if not _is_plain(problem):
-        assert isinstance(problem, SaddleProblem)
+        assert isinstance(problem, SaddleProblem | EpsilonNash)
         terms = PublicTerms.of(problem.canonical)
     kernel = PublicKernel(form, number, terms=terms)
     predicting = bool(method.local_rule.prediction)
@@ -316,8 +424,9 @@ def stepper(method: RegretMethod, problem: Problem, number: Any, options: Option
 
 def _identity(problem: Problem) -> tuple[object, ...]:
     """Return the identity of a problem: regrets and multipliers are valid only for equal ones."""
-    if isinstance(problem, Nash) or not isinstance(problem, SaddleProblem):
+    if _is_plain(problem):
         return (problem.game.fingerprint,)
+    assert isinstance(problem, SaddleProblem | EpsilonNash)
     saddle = problem.canonical
     rows = [
         (one.name, one.player, one.indices.tobytes(), one.coefficients.tobytes(), one.limit)

@@ -100,6 +100,32 @@ class Limits:
         others = [one for one in constraints if one.name not in names]
         return (cls(treeplex, least, free, bounds) if bounds else None), others
 
+    def only_behaviour(self, paid: Floats) -> Floats | None:
+        """Return the behaviour of the only plan within the limits; ``None`` if there are several plans.
+
+        Infosets that the plan does not reach, or that chance does not, have no effect. If they have no limits, the
+        behaviour there is uniform.
+
+        Parameters
+        ----------
+        paid : ndarray of float64, shape (num_sequences,)
+            A number for each sequence that is 0 if no payoff depends on it.
+        """
+        treeplex, starts = self.treeplex, self.treeplex.offsets[:-1] - 1
+        rest = 1.0 - np.add.reduceat(self.least[1:], starts)
+        count = np.add.reduceat(self.free[1:].astype(np.int64), starts)
+        decided = (rest <= _ROUND_OFF) | (count == 1)  # a single free action takes the rest
+        filled = self.least[1:] + np.repeat(np.maximum(rest, 0.0), treeplex.num_actions) * self.free[1:]
+        behaviour = treeplex.uniform_behaviour()
+        behaviour[1:] = np.where(np.repeat(decided, treeplex.num_actions), filled, behaviour[1:])
+        reached = treeplex.reach(treeplex.plan(behaviour)) > 0.0
+        matters, values = np.zeros(treeplex.num_infosets, dtype=bool), np.array(paid)
+        for level in reversed(treeplex.levels):
+            below = np.add.reduceat(values[level.sequences], level.starts)
+            matters[level.infosets] = below > 0.0
+            level.pass_up(below, values)
+        return None if (reached & matters & ~decided).any() else behaviour
+
     def prices(self, payoffs: Floats) -> dict[str, float]:
         """Return multipliers of the bounds that prove a best response within them, by constraint.
 

@@ -223,8 +223,9 @@ def test_what_a_rake_does_not_go_with_is_refused(raked, capsys):
             f"{problem} needs a zero-sum game, but the payoffs of raked.toml do not sum to zero at every leaf: "
             "use EpsilonNash (--problem epsilon-nash)"
         )
-    assert refusal(capsys, "solve", raked, "--lock", 'ip at "all-in": fold 40%') == (
-        "rake is 0.05 with locks, expected one of the two: constraints are for zero-sum games"
+    assert refusal(capsys, "solve", raked, "--lock", 'ip at "all-in": fold 40%', "--problem", "nash") == (
+        "nash needs a zero-sum game, but the payoffs of raked.toml do not sum to zero at every leaf: "
+        "use EpsilonNash (--problem epsilon-nash)"
     )
     assert refusal(capsys, "solve", raked, "--method", "highs") == (
         "method highs cannot solve epsilon-nash: use cfr, cfr+, dcfr, pcfr+, hs-dcfr, hs-pcfr+, pdcfr+, sapcfr+, "
@@ -534,6 +535,41 @@ def test_a_locked_spot_is_reported_though_its_value_without_locks_is_not_found(c
     assert "could not determine the value of the locks: nothing was found" in record["message"]
     assert main(["solve", "toy.toml", "--lock", LOCK]) == 0
     assert "violation 0 at most, by which a probability misses a lock" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_lock_with_a_rake_is_compared_with_the_equilibrium_without_it(raked, capsys):
+    fixed = ("--lock", 'ip at "all-in" each: fold 60%', "--lock", 'ip at "check" each: check 100%')
+    record = json_of(capsys, "solve", raked, *fixed)
+    # The rake is 5 of the pot of 100 and 10 of 300: the nuts win .6 95 + .4 190, air .6 95 - .4 100.
+    assert (record["problem"], record["iterations"]) == ("epsilon-nash", 0)
+    assert record["ev"][0] == pytest.approx((0.6 * 95 + 0.4 * 190 + 0.6 * 95 - 0.4 * 100) / 2, abs=1e-9)
+    assert record["lock_gain"] == [pytest.approx(record["ev"][0] - record["unlocked_ev"][0], abs=1e-9), None]
+    # An opponent who always calls costs every bluff 100, and the nuts win 190.
+    assert record["lock_risk"] == [pytest.approx(record["unlocked_ev"][0] - (190 - 100) / 2, abs=1e-9), None]
+    assert "the constraints leave player 1 only one plan" in record["message"]
+    assert main(["solve", raked, *fixed]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "at the ε-equilibrium without locks" in printed
+    assert "even if that costs ip chips" in printed
+    assert "the gain of a best response within the locks" in printed
+    assert refusal(capsys, "solve", raked, *fixed, "--frontier")
+    assert "zero-sum" in refusal(capsys, "solve", raked, *fixed, "--problem", "rnr", "--opponent", "locks", "--p", "1")
+
+
+def test_a_count_and_a_likely_lock_say_what_was_computed_for_them(capsys):
+    counted = json_of(capsys, "solve", "toy.toml", "--lock", 'ip at "all-in": fold 48 of 80', "--method", "highs")
+    (one,) = counted["lock_intervals"]
+    assert one["interval"] == pytest.approx([0.4844, 0.7080], abs=1e-4)
+    exact = json_of(capsys, "solve", "toy.toml", "--lock", LOCK, "--method", "highs")
+    assert counted["interval_cost"] == [pytest.approx(exact["ev"][0] - counted["ev"][0], abs=1e-6), None]
+    assert counted["likely_from"] is None
+    likely = json_of(capsys, "solve", "toy.toml", "--lock", 'ip at "all-in" likely: fold 60%')
+    assert likely["locks"] == ['ip at "all-in" likely: fold 60%']
+    assert likely["ev"][0] == pytest.approx(80.0, abs=0.1)  # a single hand
+    assert likely["likely_from"]["problem"] == "nash"
+    assert likely["likely_from"]["error"] <= 0.01
+    assert main(["solve", "toy.toml", "--lock", 'ip at "all-in" likely: fold 60%']) == 0
+    assert "the hands of likely locks are those nearest to an equilibrium" in " ".join(capsys.readouterr().out.split())
 
 
 def test_locks_of_the_file_and_of_the_command_line_hold_together(capsys, tmp_path):

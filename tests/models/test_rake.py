@@ -353,7 +353,6 @@ def test_runs_go_on_where_they_stopped(tmp_path):
 
 RATE = "expected a share of the pot from 0 to 1, or 0% to 100%"
 CAP = "expected a number of chips of at least 0"
-LOCK = 'ip at "all-in": fold 40%'
 
 
 @pytest.mark.parametrize(
@@ -370,10 +369,6 @@ LOCK = 'ip at "all-in": fold 40%'
         ({"rake": 0.05, "rake_cap": -1}, f"rake_cap is -1, {CAP}"),
         ({"rake": 0.05, "rake_cap": "3"}, f"rake_cap is '3', {CAP}"),
         ({"rake": 0.05, "rake_cap": float("nan")}, f"rake_cap is nan, {CAP}"),
-        (
-            {"rake": 0.05, "locks": [LOCK]},
-            "rake is 0.05 with locks, expected one of the two: constraints are for zero-sum games",
-        ),
     ],
     ids=str,
 )

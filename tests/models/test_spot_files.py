@@ -209,8 +209,6 @@ OTHERS = [
      "line 13: rake.rate is 5, expected a share of the pot from 0 to 1, or 0% to 100%"),
     ("[thresholds]\nmerge = 0.1", "[rake]\nrate = 0.05\ncap = -3",
      "line 14: rake.cap is -3, expected a number of chips of at least 0"),
-    ("[thresholds]\nmerge = 0.1", "[rake]\nrate = 0.05\n[[locks]]\nseat = \"ip\"\nstrategy = { fold = 1 }",
-     "line 13: rake.rate is 0.05 with [[locks]], expected one of the two: constraints are for zero-sum games"),
     ("pot = 200", "pot = 200\nrake = 0.05",
      "line 3: rake is 0.05, expected a table, such as [rake] with rate = 0.05"),
     ("[thresholds]\nmerge = 0.1", "[rake]\nrat = 0.05",

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....seqform.arrays import Floats, Indices
-from ....seqform.checks import is_number
+from ....seqform.checks import is_number, is_whole
 from ....seqform.errors import InvalidConstraintError, InvalidGameError, nearest, one_of, shown
 from ....seqform.functional import Functional
 from ....seqform.public_form import PublicForm, is_any_card
@@ -23,6 +23,7 @@ from ...constraints import LinearConstraint
 from ...constraints.tokens import Tokens, parse_number
 from .bets import SEATS
 from .cards import HAND_NAMES, range_items
+from .made_hands import MADE_HANDS, made
 from .situation import Situation
 
 _EXAMPLE = 'ip at "bet 120": fold 40%'
@@ -30,6 +31,13 @@ _EXAMPLE = 'ip at "bet 120": fold 40%'
 _ITEM = re.compile(
     r"(?P<action>\S.*?)\s*(?P<sense><=|>=|==?|\bat most\b|\bat least\b)?\s*(?<![\d.])(?P<number>[\d.][\d.eE/-]*\s*%?)"
 )
+#: An action, and how often it was seen among the opportunities.
+_COUNTED = re.compile(
+    r"(?P<action>\S.*?)\s+(?P<count>\d{1,9})\s+of\s+(?P<of>\d{1,9})(?:\s+at\s+(?P<confidence>[\d.]+\s*%?))?"
+)
+#: Statistics whose names are not those of actions.
+_STATISTICS = {"c-bet": "bet", "cbet": "bet", "donk": "bet", "check-raise": "raise", "3-bet": "raise"}
+_CONFIDENCE = Fraction(95, 100)
 _SENSES = {"<=": "<=", ">=": ">=", "at most": "<=", "at least": ">="}
 #: Tolerance on the sum of probabilities.
 _ROUND_OFF = 1e-9
@@ -53,6 +61,60 @@ class Bound:
 
 
 @dataclass(frozen=True)
+class Counted:
+    """How often an action was seen, and the interval that contains its frequency with a given confidence.
+
+    The interval is that of C. J. Clopper and E. S. Pearson ("The use of confidence or fiducial limits illustrated in
+    the case of the binomial", Biometrika 26, 1934).
+
+    Attributes
+    ----------
+    action : str
+    count, of : int
+        Number of times that the action was taken, and number of opportunities.
+    confidence : Fraction
+        Strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> from treeplex.models.games.holdem import Lock
+    >>> (seen,) = Lock.read('ip at "bet 120": fold 41 of 80').counts
+    >>> print(seen, [round(end, 4) for end in seen.ends])
+    fold 41 of 80 at 95% [0.3981, 0.6259]
+    """
+
+    action: str
+    count: int
+    of: int
+    confidence: Fraction
+
+    def __post_init__(self) -> None:
+        _ = self.ends  # checks the numbers
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the interval, from 0 to 1."""
+        from ...observations.intervals import clopper_pearson_intervals  # this import takes long
+
+        if not self.of:
+            raise InvalidConstraintError(f"{self.action} {self.count} of {self.of}: expected at least one opportunity")
+        try:
+            found = clopper_pearson_intervals(self.count, self.of, float(self.confidence))
+        except InvalidConstraintError as error:
+            raise InvalidConstraintError(f"{self.action} {self.count} of {self.of}: {error}") from None
+        return float(found.lower), float(found.upper)
+
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """The bounds on the action's frequency."""
+        low, high = map(to_fraction, self.ends)
+        return Bound(self.action, ">=", low), Bound(self.action, "<=", high)
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.count} of {self.of} at {float(100 * self.confidence):.10g}%"
+
+
+@dataclass(frozen=True)
 class Lock:
     """A player's behaviour at a node of a spot: for all hands, for some, or as a frequency.
 
@@ -62,16 +124,22 @@ class Lock:
     strategy : mapping, or Strategy, Profile or a file of one
         Probabilities from 0 to 1 by action; strings such as ``"<= 0.3"`` or ``"40%"`` are accepted too. Omitted actions
         are free, within the probability that the named ones leave. ``bet`` or ``raise`` stands for all sizes together.
+        ``"41 of 80"`` or ``"41 of 80 at 99%"`` is a count, of which the interval follows (:class:`Counted`).
         Probabilities are by hand if the keys are hands or ranges: ``{"AKs": {"call": 1}, "77": {"fold": 0.5}}``. A
         strategy of the spot's game locks its behaviour there.
     at : str
         The actions and cards that lead to the node: ``"check, bet 120"``, or ``""`` for the root; ``deal *`` is any
         card. ``"everywhere"`` means all nodes at which the player has such an action.
     hands : str
-        A range, or hands, or ``"all"``.
+        A range, hands, kinds of made hands such as ``"top pair, flush"``, or ``"all"``.
     each : bool
         Whether the bound applies to each hand. Otherwise it applies to their average, weighted by the probability of
         each hand given the other player's range, and by the hand's own reach of the node.
+    shape : {"any", "likely"}
+        With ``"likely"``, an average frequency fixes the probabilities of each hand: those nearest to an equilibrium,
+        see :func:`~treeplex.models.games.holdem.likely.with_likely_locks`. Otherwise the player chooses the hands.
+    said : str
+        The string of the lock from which this one was made, if it was.
 
     Examples
     --------
@@ -88,8 +156,13 @@ class Lock:
     at: str = ""
     hands: str = "all"
     each: bool = True
+    shape: str = field(default="any", kw_only=True)
+    said: str = field(default="", kw_only=True, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        if self.shape not in ("any", "likely"):
+            hint = nearest(str(self.shape), ("any", "likely"))
+            raise InvalidConstraintError(f"shape of a lock is {shown(self.shape, 60)}, expected any or likely{hint}")
         if self.seat not in SEATS:
             raise InvalidConstraintError(f"the seat of a lock is {shown(self.seat, 60)}, expected oop or ip")
         for name, expected in (("at", "actions from the root, such as 'check, bet 120'"), ("hands", "a range or all")):
@@ -105,6 +178,18 @@ class Lock:
             )
         if isinstance(self.strategy, Mapping) and not self._by_hand:
             self._check_sum()
+        exact = (
+            isinstance(self.strategy, Mapping)
+            and self._said
+            and all(isinstance(one, Bound) and one.sense == "==" for one in self._said)
+        )
+        if self.shape == "likely" and (self.each or not exact):
+            raise InvalidConstraintError(
+                f"{self}: a likely lock fixes total frequencies, expected frequency = {{ fold = 0.6 }} without each, "
+                "<=, >= and counts"
+            )
+        if self.counts and self.each:
+            raise InvalidConstraintError(f"{self}: a count is of all hands together, expected frequency, without each")
 
     @property
     def _by_hand(self) -> bool:
@@ -113,9 +198,25 @@ class Lock:
     @property
     def bounds(self) -> tuple[Bound, ...]:
         """The bounds on actions; empty if they differ by hand or follow a strategy."""
+        return tuple(bound for one in self._said for bound in (one.bounds if isinstance(one, Counted) else (one,)))
+
+    @property
+    def counts(self) -> tuple[Counted, ...]:
+        """The counts from which bounds follow."""
+        return tuple(one for one in self._said if isinstance(one, Counted))
+
+    @property
+    def _said(self) -> tuple["Bound | Counted", ...]:
         if not isinstance(self.strategy, Mapping) or self._by_hand:
             return ()
         return tuple(_bound(action, value) for action, value in self.strategy.items())
+
+    def without_intervals(self) -> "Lock":
+        """Return the lock with the frequencies that were seen, as if they were known exactly."""
+        if not self.counts:
+            return self
+        seen = {one.action: f"{one.count}/{one.of}" for one in self.counts}
+        return replace(self, strategy={**self.strategy, **seen})
 
     def _check_sum(self) -> None:
         least = sum((one.number for one in self.bounds if one.sense != "<="), Fraction(0))
@@ -124,14 +225,14 @@ class Lock:
 
     @classmethod
     def read(cls, text: str) -> "Lock":
-        """Parse a lock: ``SEAT at NODE [with HANDS] [each]: ACTION [<=|>=] NUMBER, …``.
+        """Parse a lock: ``SEAT at NODE [with HANDS] [each|likely]: ACTION [<=|>=] NUMBER, …``.
 
         Parameters
         ----------
         text : str
             NODE and HANDS are in double quotes, except ``root`` and ``everywhere``. NUMBER is from 0 to 1, or has a
-            percent sign. Without ``each`` the bound applies to the average over hands. With ``as FILE`` instead of
-            actions, each hand plays the strategy in that file.
+            percent sign; ``COUNT of N [at CONFIDENCE]`` is accepted too. Without ``each`` the bound applies to the
+            average over hands. With ``as FILE`` instead of actions, each hand plays the strategy in that file.
 
         Raises
         ------
@@ -155,22 +256,32 @@ class Lock:
             raise InvalidConstraintError(f"a lock is {shown(given, 60)}, expected a string such as '{_EXAMPLE}'")
         if "text" in given and len(given) == 1:
             return cls.read(given["text"])
-        known = ("seat", "at", "hands", "strategy", "frequency", "text")
+        of_counts = ("stat", "count", "of", "confidence")
+        known = ("seat", "at", "hands", "strategy", "frequency", "text", "shape", *of_counts)
         for key in given:
             if key not in known:
                 raise InvalidConstraintError(
                     f"a lock has no {shown(key, 60)}{nearest(str(key), known)}; expected {one_of(known)}"
                 )
+        hands = given.get("hands")
+        if isinstance(hands, list) and all(isinstance(one, str) for one in hands):
+            given = {**given, "hands": ", ".join(hands)}
+        if any(key in given for key in of_counts):
+            given = {**{key: one for key, one in given.items() if key not in of_counts}, "frequency": _seen(given)}
         said = [key for key in ("strategy", "frequency") if key in given]
         if len(said) != 1 or "text" in given:
-            raise InvalidConstraintError("a lock needs either text alone, or a seat and one of strategy and frequency")
+            raise InvalidConstraintError(
+                "a lock needs either text alone, or a seat and one of strategy, frequency and stat"
+            )
+        each, shape = said[0] == "strategy", given.get("shape", "any")
         return cls(
-            given.get("seat", ""), given[said[0]], given.get("at", ""), given.get("hands", "all"), said[0] == "strategy"
+            given.get("seat", ""), given[said[0]], given.get("at", ""), given.get("hands", "all"), each, shape=shape
         )
 
     def tables(self, spot: Situation) -> Iterator[dict[str, Any]]:
         """Yield the tables of the lock in a spot file: one, or one per node if it follows a strategy."""
         given, said = self.strategy, {"seat": self.seat, "at": self.at, "hands": self.hands}
+        said |= {"shape": self.shape} if self.shape != "any" else {}
         if isinstance(given, str | PathLike):
             yield said | {"strategy": str(given)}
             return
@@ -192,15 +303,18 @@ class Lock:
             yield said | {"at": ", ".join(map(str, form.path(node))), "hands": "all", "strategy": strategy}
 
     def __str__(self) -> str:
+        if self.said:
+            return self.said
         where = {"": "root", "everywhere": "everywhere"}.get(self.at.strip(), f'"{self.at}"')
         who = "" if self.hands == "all" else f' with "{self.hands}"'
         if self._by_hand:
             what = f"{len(self.strategy)} strategies by hand"
         elif isinstance(self.strategy, Mapping):
-            what = ", ".join(map(str, self.bounds))
+            what = ", ".join(map(str, self._said))
         else:
             what = f"as {self.strategy if isinstance(self.strategy, str | PathLike) else 'a strategy'}"
-        return f"{self.seat} at {where}{who}{' each' * (self.each and bool(self.bounds))}: {what}"
+        likely = " likely" if self.shape == "likely" else ""
+        return f"{self.seat} at {where}{who}{' each' * (self.each and bool(self.bounds))}{likely}: {what}"
 
     def rows(self, spot: Situation) -> "Iterator[_Row]":
         """Yield the lock's bounds on a spot, one by one.
@@ -210,6 +324,10 @@ class Lock:
         InvalidConstraintError
             If the node, an action or a hand does not exist, or the player does not move there.
         """
+        if self.shape == "likely":
+            self._refuse(
+                "the hands of a likely lock follow from an equilibrium, expected with_likely_locks(spot, solved)"
+            )
         form, player = spot.public_form, SEATS.index(self.seat)
         played = None if isinstance(self.strategy, Mapping) else self._played(spot)
         nodes = self._nodes(spot)
@@ -233,7 +351,8 @@ class Lock:
             for which, strategy in parts:
                 hands = self._held(spot, player, node, which)
                 said = where + (f' with "{which}"' if which != "all" else "")
-                bounds = [_bound(action, value) for action, value in strategy.items()]
+                said_here = [_bound(action, value) for action, value in strategy.items()]
+                bounds = [bound for one in said_here for bound in (one.bounds if isinstance(one, Counted) else (one,))]
                 places_of = [self._places(one.action, names) for one in bounds]
                 total = sum((one.number for one in bounds), Fraction(0))
                 whole = sorted(sum(places_of, ())) == list(range(len(names))) and all(
@@ -244,6 +363,30 @@ class Lock:
                 for one, places in list(zip(bounds, places_of, strict=True))[: -1 if whole else None]:
                     for part in np.split(hands, len(hands)) if self.each else [hands]:
                         yield _Row(self, node, places, one, part, where if self.each else said)
+
+    def totals(self, spot: Situation) -> Iterator[tuple[int, Indices, list[tuple[tuple[int, ...], Fraction]]]]:
+        """Yield each node of a lock of total frequencies, the locked hands there, and the actions with their totals.
+
+        Raises
+        ------
+        InvalidConstraintError
+            As for :meth:`rows`.
+        """
+        form, player = spot.public_form, SEATS.index(self.seat)
+        nodes = self._nodes(spot)
+        for node in nodes:
+            hands = self._held(spot, player, node, self.hands)
+            hands = hands[shares(spot, player, node)[hands] > 0.0]
+            if not len(hands):
+                if len(nodes) > 1:
+                    continue
+                self._refuse("none of these hands can be dealt there")
+            names = [str(form.actions[child]) for child in form.children[node].tolist()]
+            named = [(self._places(one.action, names), one.number) for one in self.bounds]
+            total = float(sum(one.number for one in self.bounds))
+            if abs(total - 1.0) > _ROUND_OFF and sorted(sum((one for one, _ in named), ())) == list(range(len(names))):
+                self._refuse(f"the probabilities add up to {total:.6g}, expected 1")
+            yield node, hands, named
 
     def _played(self, spot: Situation) -> Strategy:
         player, given = SEATS.index(self.seat), self.strategy
@@ -310,10 +453,17 @@ class Lock:
         if hands == "all":
             return np.asarray(present)
         wanted = np.zeros(len(HAND_NAMES), dtype=bool)
+        kinds: list[str] = []
+        others: list[str] = []
+        for text in map(str.strip, hands.split(",")):
+            (kinds if text.casefold() in MADE_HANDS else others).append(text.removeprefix("class "))
+        for kind in kinds:
+            wanted |= made(kind.casefold(), spot.boards[form.boards[node]], spot.deck)
         try:
-            items = list(range_items(hands))
+            items = list(range_items(", ".join(others))) if others else []
         except InvalidGameError as error:
-            raise InvalidConstraintError(f"{self}: {error}") from None
+            close = [hint for one in others if len(one) > 3 and (hint := nearest(one.casefold(), MADE_HANDS))]
+            raise InvalidConstraintError(f"{self}: {error}{''.join(close[:1])}") from None
         for item in items:
             if not item.weight or not np.isin(item.hands, spot.hands[player]).any():
                 on = f"the range of {self.seat} on the board {spot.board}"
@@ -495,8 +645,11 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float) else float(value)
 
 
-def _bound(action: str, value: Any) -> Bound:
+def _bound(action: str, value: Any) -> Bound | Counted:
     if isinstance(value, str):
+        counted = _COUNTED.fullmatch(f"{action} {value.strip()}")
+        if counted is not None and counted["action"] == action:
+            return _read_counted(counted)
         found = _ITEM.fullmatch(f"{action} {value.strip()}") if value.strip() else None
         if found is None or found["action"] != action:
             raise InvalidConstraintError(
@@ -506,6 +659,42 @@ def _bound(action: str, value: Any) -> Bound:
     if not is_number(value) or not 0 <= value <= 1:
         raise InvalidConstraintError(f"{action} of a lock is {shown(value, 60)}, expected a probability from 0 to 1")
     return Bound(str(action), "==", intended_fraction(value))
+
+
+def _seen(table: Mapping[str, Any]) -> dict[str, str]:
+    """Return the frequency that a statistic in a table of a spot file states."""
+    for key in ("strategy", "frequency"):
+        if key in table:
+            raise InvalidConstraintError(f"a lock has {key} and stat, expected one of them")
+    for key, expected in (
+        ("stat", "an action, such as 'fold to bet'"),
+        ("count", "how often"),
+        ("of", "out of how many"),
+    ):
+        if key not in table:
+            raise InvalidConstraintError(f"a lock by a statistic has no {key}, expected {expected}")
+    stat, confidence = table["stat"], table.get("confidence", float(_CONFIDENCE))
+    if not isinstance(stat, str) or not stat.strip():
+        raise InvalidConstraintError(f"stat of a lock is {shown(stat, 60)}, expected an action, such as 'fold to bet'")
+    for key in ("count", "of"):
+        if not is_whole(table[key]) or table[key] < 0:
+            raise InvalidConstraintError(f"{key} of a lock is {shown(table[key], 60)}, expected a whole number")
+    if not is_number(confidence) or not 0 < confidence < 1:
+        raise InvalidConstraintError(
+            f"confidence of a lock is {shown(confidence, 60)}, expected a number between 0 and 1, such as 0.95"
+        )
+    action = stat.partition(" to ")[0].partition(" vs ")[0].strip()
+    action = _STATISTICS.get(action.casefold(), action)
+    return {action: f"{table['count']} of {table['of']} at {float(100 * intended_fraction(confidence)):.10g}%"}
+
+
+def _read_counted(found: "re.Match[str]") -> Counted:
+    text = (found["confidence"] or "").strip()
+    try:
+        given = parse_number(text.removesuffix("%").rstrip()) if text else _CONFIDENCE
+    except ValueError as error:
+        raise InvalidConstraintError(f"{shown(text, 60)}: {error}") from None
+    return Counted(found["action"], int(found["count"]), int(found["of"]), given / 100 if text.endswith("%") else given)
 
 
 def _read_item(found: "re.Match[str]") -> Bound:
@@ -550,6 +739,14 @@ class _Reader(Tokens):
         if self.peek().text == "each":
             self.take()
             each = True
+        shape = "any"
+        if self.peek().text == "likely":
+            self.take()
+            shape = "likely"
+        word = self.peek()
+        hint = nearest(word.text, ("each", "likely", "with")) if word.text != ":" else ""
+        if hint:
+            raise self.error(word.start, f"received {word.shown}{hint}, expected : after the node and the hands")
         self.take_symbol(":", "the node and the hands")
         rest, start = self._text[self._position :], self._position
         if rest.split()[:1] == ["as"]:
@@ -558,7 +755,16 @@ class _Reader(Tokens):
         for item in rest.split(","):
             place, written = start + len(item) - len(item.lstrip()), item.strip()
             start += len(item) + 1
-            found = _ITEM.fullmatch(written)
+            counted, found = _COUNTED.fullmatch(written), _ITEM.fullmatch(written)
+            if counted is not None:
+                try:
+                    seen = _read_counted(counted)
+                except InvalidConstraintError as error:
+                    raise self.error(place, str(error)) from None
+                if seen.action in strategy:
+                    raise self.error(place, f"{seen.action} appears twice, expected once")
+                strategy[seen.action] = str(seen).removeprefix(seen.action).strip()
+                continue
             if found is None:
                 raise self.error(
                     place, f"received {shown(written, 60)}, expected an action and its frequency, such as fold 40%"
@@ -570,4 +776,4 @@ class _Reader(Tokens):
             if bound.action in strategy:
                 raise self.error(place, f"{bound.action} appears twice, expected once")
             strategy[bound.action] = f"{'' if bound.sense == '==' else bound.sense} {found['number']}".strip()
-        return Lock(seat.text, strategy, at, hands, each)
+        return Lock(seat.text, strategy, at, hands, each, shape=shape)

@@ -94,8 +94,6 @@ class HoldemSpot(Situation):
         super().__post_init__(bets)
         given: Any = [self.locks] if isinstance(self.locks, str | Mapping | Lock) else self.locks
         object.__setattr__(self, "locks", tuple(Lock.parse(one) for one in given))
-        if self.rake and self.locks:
-            raise InvalidGameError(f"rake is {self.rake:g} with locks, expected one of the two: {_NO_LOCKS}")
 
     @classmethod
     def from_file(cls, path: str | PathLike[str]) -> "HoldemSpot":
@@ -169,8 +167,6 @@ class HoldemSpot(Situation):
         with rake.about("cap"):
             cap = read_cap(rake.values.get("cap", math.inf), "rake.cap")
         locks = tuple(_lock(table) for table in top.tables("locks", '[[locks]] with seat = "ip"'))
-        if rate and cap and locks:
-            raise rake.error(f"rake.rate is {rate:g} with [[locks]], expected one of the two: {_NO_LOCKS}", "rate")
         pot, stack = top.values["pot"], top.values["stack"]
         with top.about("ranges"):
             return cls(board, read, pot, stack, betting, locks=locks, spec=spec, deck=deck, rake=rate, rake_cap=cap)
@@ -374,8 +370,6 @@ class HoldemGame(Game):
             yield PlacedOffer(offer, np.array(places))
 
 
-#: Why a rake and locks exclude each other.
-_NO_LOCKS = "constraints are for zero-sum games"
 #: The keys of a spot file.
 KEYS = ("board", "pot", "stack", "deck", "ranges", "bets", "thresholds", "lines", "rake", "locks")
 
