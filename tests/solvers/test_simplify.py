@@ -16,7 +16,8 @@ from treeplex.models.problems import SimpleStrategy
 from treeplex.seqform.errors import GameTooLargeError, InvalidGameError, TimeLimitError, UnsupportedProblemError
 from treeplex.seqform.limits import time_limited
 from treeplex.solvers.exact.diving import dive
-from treeplex.solvers.rounding import rounded, rounded_plan
+from treeplex.solvers.node_limits import rounded
+from treeplex.solvers.rounding import rounded_plan
 
 KUHN = load_game("kuhn")
 #: Hands A and K, of which the first may bet one of two sizes: ``sizes`` leaves one.
@@ -257,7 +258,11 @@ def test_a_loss_that_cannot_be_met_is_said_plainly(method):
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({}, UnsupportedProblemError, "simplify needs a limit on the strategy: steps, mixed, sizes or loss"),
+        (
+            {},
+            UnsupportedProblemError,
+            "simplify needs a limit on the strategy: steps, mixed, sizes, classes, monotone or loss",
+        ),
         ({"loss": 0.1, "mixed": 2}, UnsupportedProblemError, "loss minimises the number of mixed infosets"),
         ({"steps": 0}, InvalidGameError, "steps is 0"),
         ({"mixed": -1}, InvalidGameError, "mixed is -1"),
@@ -357,8 +362,6 @@ def test_a_river_with_one_size_and_with_little_loss():
     assert loose.status is Status.CONVERGED
     assert loose.exploitability <= 0.5
     assert loose.state.steps in (1, 2, 3)
-    with pytest.raises(UnsupportedProblemError, match="mixed is for games without public form"):
-        solve(SimpleStrategy(spot.game, mixed=3))
     strict = solve(SimpleStrategy(spot.game, player=1, steps=2, loss=1e-6))
     assert strict.status is Status.UNCERTIFIED
     assert "rounding found no strategy within the limits that loses at most" in strict.message
