@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from os import PathLike, fspath
 from pathlib import Path
@@ -243,6 +244,30 @@ class HoldemSpot(Situation):
             If a lock does not fit the spot, or locks contradict each other.
         """
         return constraints_of(self, self.locks)
+
+    def with_menu(self, seat: int, sizes: str) -> "HoldemSpot":
+        """Return the spot with other bet sizes of one player on all streets.
+
+        Parameters
+        ----------
+        seat : {0, 1}
+            Out of position, or in position.
+        sizes : str
+            Such as ``"33%, 75%, a"``. Raises, lines and the other player's bets stay as they are.
+
+        Raises
+        ------
+        InvalidGameError
+            If the sizes cannot be read.
+
+        Examples
+        --------
+        >>> from treeplex.models.games.holdem import HoldemSpot
+        >>> spot = HoldemSpot("QcJc9c3d2d", ["AcKc, 8h7h", "QdQh"], pot=100, stack=200, bets="100%")
+        >>> spot.with_menu(0, "33%, 75%").size.nodes > spot.size.nodes
+        True
+        """
+        return replace(self, bets=None, betting=self.betting.with_menu(seat, sizes), spec="")
 
     def load_strategy(self, path: str | Path, player: int) -> Strategy:
         """Read a player's strategy from the file of a solved spot, or from another strategy file.
