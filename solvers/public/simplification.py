@@ -23,6 +23,7 @@ from ..solve import solve_part
 from .driver import warm
 from .floors import BehaviourFloors
 from .kernel import PublicKernel
+from .large_rounding import OFFSETS, RoundedProfile, walk_seconds
 
 #: The grids that are tried in turn if only the loss is limited.
 GRIDS = (1, 2, 3, 4, 5, 8, 10, 20)
@@ -36,6 +37,8 @@ _MOVES = 500
 _TIED, _TIED_AGAIN = 600, 150
 #: The share of the time left that the equilibrium may take.
 _SHARE = 0.7
+#: How many times longer than a walk over a large tree it takes to round all nodes and to evaluate the result.
+_AT_ONCE, _NODE_BY_NODE = 1.7, 8.0
 #: The share of fixed behaviour in the loop: in single precision, its sum must not exceed 1.
 _ALMOST = 1.0 - 1e-5
 #: Iterations between two looks at the clock.
@@ -44,22 +47,35 @@ _TOGETHER = 20
 
 def simplify_in_public(problem: SimpleStrategy, options: Options) -> Outcome:
     """Solve a simplification on a public form; see :class:`~treeplex.solvers.Rounding`."""
-    begun = counted_now()
+    begun, form = counted_now(), problem.game.public_form
+    assert form is not None
+    is_large = not _is_searched(form)
+    is_at_once = is_large and all(getattr(problem, name) is None for name in ("mixed", "sizes", "classes", "monotone"))
+    # What is left of the time must be enough to evaluate a rounded strategy.
+    share = _SHARE
+    if is_large and not np.isinf(seconds_left()):
+        after = walk_seconds(form) * (_AT_ONCE if is_at_once else _NODE_BY_NODE)
+        share = min(_SHARE, 1.0 - after / max(seconds_left(), 1e-9))
+        if share <= 0.05:
+            raise TimeLimitError(
+                f"time limit too short: evaluating one rounded strategy of {problem.game.spec} takes about "
+                f"{after:.0f} s; allow more than {1.2 * after + counted_now() - begun:.0f} s"
+            )
     # The loss is certified for any profile, so that the equilibrium need not be finished.
     equilibrium = solve_part(
         Nash(problem.game),
         DCFR(precision="auto"),
         tol=options.tol or None,
-        time_limit=_SHARE * seconds_left(),
+        time_limit=share * seconds_left(),
         start=options.start,
     )
-    form = problem.game.public_form
-    assert form is not None
-    search = _Search(problem, PublicProfile.of(form, equilibrium.profile), max(100, equilibrium.iterations))
-    stopped, detail = (
-        Status.CONVERGED,
-        f"rounding found no strategy within the limits that loses at most {problem.loss}",
-    )
+    public = PublicProfile.of(form, equilibrium.profile)
+    if is_at_once:
+        conceded = equilibrium.upper if problem.player == 0 else equilibrium.lower
+        assert conceded is not None
+        return _at_once(problem, public, conceded if problem.player == 0 else -conceded, equilibrium.iterations, begun)
+    search = _Search(problem, public, max(100, equilibrium.iterations))
+    stopped, detail = Status.CONVERGED, _missed(problem)
     try:
         search.run()
     except KeyboardInterrupt:
@@ -81,6 +97,70 @@ def simplify_in_public(problem: SimpleStrategy, options: Options) -> Outcome:
         state=Simplified(complexity, found.steps),
         proof=(StrategiesOnDemand(problem.game, found.profile), certificate),
     )
+
+
+def _at_once(
+    problem: SimpleStrategy, equilibrium: PublicProfile, conceded: float, iterations: int, begun: float
+) -> Outcome:
+    """Round an equilibrium on a large tree in several ways, as long as time is left, and keep the best strategy."""
+    assert problem.steps is not None or problem.loss is not None
+    best: RoundedProfile | None = None
+    grids = [problem.steps] if problem.loss is None else _grids(problem.steps)
+    least = np.inf if problem.loss is None else conceded - float(problem.loss)
+    stopped, detail, longest = Status.CONVERGED, _missed(problem), 0.0
+
+    def guaranteed(found: RoundedProfile) -> float:
+        return -found.evaluated[0][1 - problem.player]
+
+    # The finest grid loses least: with little time it comes first.
+    tried = [(grid, offset) for grid in grids for offset in OFFSETS[: 2 if problem.loss is not None else None]]
+    try:
+        for grid, offset in tried:
+            if best is not None and seconds_left() < 1.3 * longest:
+                stopped, detail = Status.TIME_LIMIT, "the time limit was reached while rounding an equilibrium"
+                break
+            started = counted_now()
+            found = RoundedProfile(equilibrium, problem.player, int(grid or 1), offset)
+            if best is None or guaranteed(found) > guaranteed(best):
+                best = found
+            longest = max(longest, counted_now() - started)
+            if guaranteed(best) >= least:
+                break
+    except KeyboardInterrupt:
+        if best is None:
+            raise
+        stopped, detail = Status.INTERRUPTED, "stopped while rounding an equilibrium"
+    assert best is not None
+    replies, paid, complexity = best.evaluated
+    return Outcome(
+        plans=(),
+        stopped=stopped,
+        detail=detail,
+        iterations=iterations,
+        seconds=counted_now() - begun,
+        build_seconds=0.0,
+        state=Simplified(complexity, best.steps),
+        proof=(
+            StrategiesOnDemand(problem.game, best),
+            problem.proven(-replies[1 - problem.player], conceded, paid, complexity, 0.0),
+        ),
+    )
+
+
+def _missed(problem: SimpleStrategy) -> str:
+    return f"rounding found no strategy within the limits that loses at most {problem.loss}"
+
+
+def _grids(whole: int | None) -> list[int]:
+    """Return the grids that are tried in turn to lose little enough."""
+    if whole is None:
+        return list(GRIDS)
+    return [*(grid for grid in GRIDS if grid < whole and not whole % grid), whole]
+
+
+def _is_searched(form: PublicForm) -> bool:
+    """Whether a tree is small enough for single nodes to be tried."""
+    return len(form.players) * max(map(len, form.states)) <= _SEARCHED
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +192,7 @@ class _Search:
         own = np.flatnonzero(self.form.players == self.player).tolist()
         self.nodes = [node for node in own if len(children[node]) > 1]
         self.depths = _depths(self.form, self.player)
-        self.is_searched = len(self.form.players) * max(map(len, self.form.states)) <= _SEARCHED
+        self.is_searched = _is_searched(self.form)
         self.free = {node: np.ones(len(children[node]), dtype=np.bool_) for node in self.nodes}
         guaranteed = -equilibrium.best_response_values[1 - self.player]
         begun = _Candidate({node: equilibrium.behaviour(node) for node in own}, equilibrium, guaranteed, None)
@@ -242,9 +322,7 @@ class _Search:
                 self.best = max(self.best, candidate, key=_guaranteed)
             return
         least = self.conceded - float(problem.loss)
-        whole = problem.steps
-        grids = GRIDS if whole is None else [*(grid for grid in GRIDS if grid < whole and not whole % grid), whole]
-        for grid in grids:
+        for grid in _grids(problem.steps):
             for candidate in self._on_grid(grid):
                 self.best = max(self.best, candidate, key=_guaranteed)
                 if candidate.guaranteed >= least:
