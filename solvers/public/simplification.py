@@ -38,7 +38,7 @@ _TIED, _TIED_AGAIN = 600, 150
 #: The share of the time left that the equilibrium may take.
 _SHARE = 0.7
 #: How many times longer than a walk over a large tree it takes to round all nodes and to evaluate the result.
-_AT_ONCE, _NODE_BY_NODE = 1.7, 8.0
+_AT_ONCE, _NODE_BY_NODE = 2.2, 9.0
 #: The share of fixed behaviour in the loop: in single precision, its sum must not exceed 1.
 _ALMOST = 1.0 - 1e-5
 #: Iterations between two looks at the clock.
