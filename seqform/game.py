@@ -20,10 +20,8 @@ from .sequence_form import HasSequenceForm, SequenceForm
 if TYPE_CHECKING:
     import cvxpy as cp
 
-    from .arrays import Floats, Indices
     from .functional import Functional
     from .public_form import PublicForm
-    from .public_profile import PublicProfile
     from .public_tree import PublicTree
     from .strategy import Profile
 
@@ -277,17 +275,12 @@ class Game(HasSequenceForm, Displayed):
         """The quantity that percentage tolerances refer to, in payoff units and in words; ``None`` if there is none."""
         return None
 
-    @property
-    def state_classes(self) -> Mapping[str, "Callable[[int, int], Indices]"]:
-        """Named classes of private states that a person cannot tell apart.
-
-        Each is a function of a player and a node of the public form that returns the class of each state, by number.
-        """
-        return {}
-
+    #: Classes of private states that a person cannot tell apart, by name: functions of a player and a node of the
+    #: public form that return the class of each state as a number. ``None`` if there are none.
+    state_classes: Any = None
     #: A function of a profile in public form, a player and a node that returns the strength of each of the player's
-    #: states there against the other player's range, or ``None`` if the game knows no strengths.
-    state_strengths: "Callable[[PublicProfile, int, int], Floats] | None" = None
+    #: states there against the other player's range. ``None`` if the game knows no strengths.
+    state_strengths: Any = None
 
     #: The constant subtracted from player 1's payoffs to make them the opposite of player 0's; see :attr:`zero_sum`.
     constant: float = 0.0

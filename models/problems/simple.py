@@ -249,11 +249,12 @@ class SimpleStrategy(Problem):
             for name in ("classes", "monotone"):
                 if getattr(self, name) is not None:
                     raise UnsupportedProblemError(f"{self.name}: {name} needs steps in a tree, such as steps=4")
-        if isinstance(self.classes, str) and self.classes not in game.state_classes:
-            known = ", ".join(game.state_classes)
+        classes = game.state_classes or {}
+        if isinstance(self.classes, str) and self.classes not in classes:
+            known = ", ".join(classes)
             raise UnsupportedProblemError(
                 f"{self.name}: {game.spec} has no classes named {shown(self.classes)}"
-                + nearest(self.classes, game.state_classes)
+                + nearest(self.classes, classes)
                 + (f", expected {known}" if known else "; in Python, classes can be a mapping of infosets")
             )
         if self.monotone is not None:

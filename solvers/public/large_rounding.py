@@ -64,7 +64,7 @@ class RoundedProfile(PublicProfile):
 
     @cached_property
     def evaluated(self) -> tuple[tuple[float, float], float, Complexity]:
-        """What both players' best responses earn, the player's payoff, and the complexity of its strategy."""
+        """The payoffs of both players' best responses, the player's payoff, and the complexity of its strategy."""
         values = self.walk(see=self._count)
         weights = self.form.weights
         first, second = (float(weights[player] @ values[player][1]) for player in (0, 1))

@@ -465,8 +465,8 @@ class _Search:
     def _polished(self, begun: _Candidate, steps: int | None) -> _Candidate:
         """Change the behaviour of single classes, and keep what guarantees more.
 
-        What a strategy guarantees is concave in its plan, so a change gains at most what it earns against a best reply
-        to the strategy. The changes that may gain most are tried first.
+        The guaranteed payoff is concave in the plan, so a change gains at most what it earns against a best reply to
+        the strategy. The changes that may gain most are tried first.
         """
         problem, best, evaluated = self.problem, begun, 0
         mixing = sum(self._mixing(node, best.played[node]) for node in self.nodes)

@@ -478,7 +478,8 @@ def test_rivers_in_steps_of_a_quarter_lose_little(place, player, monkeypatch):
     assert solution.upper == pytest.approx(public.best_response_values[player], abs=1e-9)
 
 
-def test_a_river_with_one_size_and_with_little_loss():
+def test_a_river_with_one_size_and_with_little_loss(monkeypatch):
+    monkeypatch.setattr(simplification, "_MOVES", 20)
     spot = river(1)
     one = solve(SimpleStrategy(spot.game, player=1, sizes=1))
     assert one.state.complexity.sizes == 1
@@ -526,7 +527,9 @@ def small_river():
         {"classes": lambda hand: hand[0]},
     ],
 )
-def test_limits_between_hands_hold_and_the_loss_is_proven(limits):
+def test_limits_between_hands_hold_and_the_loss_is_proven(limits, monkeypatch):
+    for name, few_of in (("_TIED", 40), ("_TIED_AGAIN", 10), ("_MOVES", 60)):
+        monkeypatch.setattr(simplification, name, few_of)
     spot, player = small_river(), 1
     solution = solve(SimpleStrategy(spot.game, player=player, **limits))
     assert solution.status is Status.CONVERGED

@@ -4,10 +4,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from ....seqform.arrays import Indices, frozen
+from ....seqform.arrays import Floats, Indices, frozen
+from ....seqform.public_profile import PublicProfile
 from .cards import HANDS
 from .classes import CLASS_OF_HAND
-from .showdown import _ORDERS, strengths
+from .node_numbers import ComputedNumbers
+from .showdown import STRAIGHTS, strengths
+from .situation import Situation
 
 #: The names of the classes, for ``--classes``.
 HAND_CLASSES = ("ranks", "suits", "made")
@@ -56,6 +59,26 @@ def hand_classes(name: str, board: tuple[int, ...], deck: str = "full") -> Indic
     return found
 
 
+def classes_at(spot: Situation, name: str, player: int, node: int) -> Indices:
+    """Return the class of each of a player's hands at a node of a spot's public form; see :func:`hand_classes`."""
+    return hand_classes(name, spot.boards[spot.public_form.boards[node]], spot.deck)[spot.hands[player]]
+
+
+def strengths_at(spot: Situation, profile: PublicProfile, player: int, node: int) -> Floats:
+    """Return the equity of each of a player's hands at a node against the other player's range there.
+
+    If the other player never gets there, it is the equity against its range at the root. It is NaN for hands that are
+    impossible there.
+    """
+    form = profile.form
+    numbers, board = ComputedNumbers(spot, profile), spot.boards[form.boards[node]]
+    found = numbers.showdowns(board, [profile.reach(seat, node) for seat in (0, 1)])[1][player]
+    if np.isnan(found).any():
+        found = np.where(np.isnan(found), numbers.showdowns(board, spot.weights)[1][player], found)
+    found[np.setdiff1d(np.arange(len(found)), form.present[form.boards[node]][player])] = np.nan
+    return found.round(12)
+
+
 def _suited(board: tuple[int, ...]) -> list[Indices]:
     """Return for each suit that matters on a board which cards of each hand have it, as a number from 0 to 3."""
     counts = np.bincount(np.array(board) % 4, minlength=4)
@@ -93,7 +116,7 @@ def _made(board: tuple[int, ...], deck: str) -> list[Indices]:
 
 def _draws(board: tuple[int, ...], kind: Indices, deck: str) -> list[Indices]:
     """Return whether each hand has a draw to a flush, and the number of ranks, up to 2, that make a straight."""
-    straights = _ORDERS[deck][0]
+    straights = STRAIGHTS[deck]
     suits = np.array(board) % 4
     flush = np.zeros(len(HANDS), dtype=np.int64)
     for suit in range(4):

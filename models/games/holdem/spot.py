@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from os import PathLike, fspath
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ....seqform.arrays import Floats, Indices, frozen
+from ....seqform.arrays import Indices, frozen
 from ....seqform.checks import check_choice
 from ....seqform.errors import InvalidConstraintError, InvalidGameError
 from ....seqform.functional import Functional
@@ -20,7 +20,6 @@ from ....seqform.interchange.files import naming, writing_whole
 from ....seqform.interchange.toml_table import Table, parse_toml, read_toml
 from ....seqform.limits import doing, timed
 from ....seqform.public_form import PublicForm
-from ....seqform.public_profile import PublicProfile
 from ....seqform.rules import CHANCE
 from ....seqform.sequence_form import SequenceForm
 from ....seqform.strategy import Profile, Strategy
@@ -28,6 +27,7 @@ from ...constraints import LinearConstraint
 from ..betting import Offer, PlacedOffer
 from .bets import SEATS, Betting
 from .cards import DECKS, Range, read_board
+from .hand_classes import HAND_CLASSES, classes_at, strengths_at
 from .locks import Lock, constraints_of, line_functionals, shares
 from .situation import Situation, SpotSize, check_chips, hands_of, read_cap, read_rake
 from .size import SEQUENCE_FORM, check_size, spot_size
@@ -309,6 +309,8 @@ class HoldemGame(Game):
             learned_to=_TOLERANCE * spot.pot,
             exact_up_to=_TINY,
         )
+        self.state_classes = {name: partial(classes_at, spot, name) for name in HAND_CLASSES}
+        self.state_strengths = partial(strengths_at, spot)
         if spot.rake:
             self.default_problem = "epsilon-nash"
 
@@ -346,39 +348,6 @@ class HoldemGame(Game):
         from .solved import profile_of  # solved.py imports this module
 
         return profile_of(path, self)
-
-    @property
-    def state_classes(self) -> Mapping[str, Callable[[int, int], Indices]]:
-        """Classes of hands at a node: ``ranks``, ``suits`` and ``made``."""
-        from .hand_classes import HAND_CLASSES, hand_classes
-
-        def named(name: str) -> Callable[[int, int], Indices]:
-            return lambda player, node: hand_classes(name, self._board_at(node), self.spot.deck)[
-                self.spot.hands[player]
-            ]
-
-        return {name: named(name) for name in HAND_CLASSES}
-
-    def state_strengths(self, profile: PublicProfile, player: int, node: int) -> Floats:
-        """Return the equity of each of a player's hands at a node against the other player's range there.
-
-        Without a range there, it is the equity against the other player's range at the root; NaN for hands that meet
-        no hand.
-        """
-        from .node_numbers import ComputedNumbers
-
-        numbers, board = ComputedNumbers(self.spot, profile), self._board_at(node)
-        here = [profile.reach(seat, node) for seat in (0, 1)]
-        found = numbers.showdowns(board, here)[1][player]
-        if np.isnan(found).any():
-            begun = numbers.showdowns(board, self.spot.weights)[1][player]
-            found = np.where(np.isnan(found), begun, found)
-        found[np.setdiff1d(np.arange(len(found)), profile.form.present[profile.form.boards[node]][player])] = np.nan
-        return found.round(12)
-
-    def _board_at(self, node: int) -> tuple[int, ...]:
-        """Return the cards of the board at a node of the public form."""
-        return self.spot.boards[self.spot.public_form.boards[node]]
 
     @property
     def constraints(self) -> tuple[LinearConstraint, ...]:
