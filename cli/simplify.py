@@ -253,7 +253,7 @@ class _Answer:
                 Row("steps", solution.state.steps, lambda steps: f"1/{steps}"),
                 Row("mixed", found.mixed, count, f" of {found.infosets:,} infosets with several actions"),
                 Row("sizes", found.sizes or None, count, " at most of an action at a public state"),
-                Row("classes", solution.problem.classes, str, " play alike"),
+                Row("classes", self.steps.posed.classes, str, " play alike"),
                 Row("monotone", self.monotone, str, " with strength"),
                 Row("seconds", seconds_text()),
             ]
@@ -262,7 +262,7 @@ class _Answer:
     @property
     def monotone(self) -> str | None:
         """The actions whose probability falls or rises with strength, in words."""
-        found = self.solution.problem.monotone
+        found = self.steps.posed.monotone
         if found is None:
             return None
         return ", ".join([f"{one} falls" for one in found.falling] + [f"{one} rises" for one in found.rising])
@@ -469,6 +469,8 @@ def _compare(record: Record, name: str, player: int, text: str, time_limit: floa
             solved = solve_part(Nash(posed), DCFR(precision="auto"), tol=tol, time_limit=left)
             if solved.status is not Status.CONVERGED:
                 status = solved.status
+            assert solved.lower is not None
+            assert solved.upper is not None
             low, high = sorted((1 - 2 * player) * each + spot.pot / 2 for each in (solved.lower, solved.upper))
             ends.append((low, high))
     sizes = [len(menu.split(",")) for menu in menus]

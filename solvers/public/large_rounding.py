@@ -69,7 +69,8 @@ class RoundedProfile(PublicProfile):
         weights = self.form.weights
         first, second = (float(weights[player] @ values[player][1]) for player in (0, 1))
         paid = float(weights[self._player] @ values[self._player][0])
-        return (first, second), paid, Complexity(*self._counted, 0.0, 0)
+        infosets, mixed = self._counted
+        return (first, second), paid, Complexity(infosets, mixed, 0.0, 0)
 
     def _count(self, nodes: Indices, reaches: Sequence[Floats], values: Sequence[Floats]) -> None:
         """Count the infosets on a board that the strategy reaches, and those at which it mixes."""

@@ -120,7 +120,7 @@ def _draws(board: tuple[int, ...], kind: Indices, deck: str) -> list[Indices]:
     suits = np.array(board) % 4
     flush = np.zeros(len(HANDS), dtype=np.int64)
     for suit in range(4):
-        held = (suit == _SUITS).sum(axis=1)
+        held = np.equal(_SUITS, suit).sum(axis=1)
         flush |= (held > 0) & (held + (suits == suit).sum() == _CARDS - 1)
     shared = int(np.bitwise_or.reduce(1 << (np.array(board) // 4)))
     own = shared | (1 << _RANKS[:, 0]) | (1 << _RANKS[:, 1])
