@@ -259,3 +259,18 @@ def simplified(game: "Game", sheet: Sheet) -> Page:
         ),
     ]
     return _page(f"simple strategies of {game.spec}", game, blocks)
+
+
+def menus(game: "Game", sheet: Sheet) -> Page:
+    """Return the page of a comparison of menus of bet sizes."""
+    blocks: list[Content] = [
+        *opening(f"{game.spec} · simplify", "How much of the EV does each menu of bet sizes keep?"),
+        *sheet_blocks(sheet),
+        heading("How far you can trust this"),
+        prose(
+            "The bounds on the EV with each menu are proven: they are what the two strategies found earn against best "
+            "responses in the game with that menu. A share compares two games. Nothing is proven about sizes that are "
+            "in none of the menus."
+        ),
+    ]
+    return _page(f"menus of {game.spec}", game, blocks)

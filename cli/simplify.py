@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.limits import now, settling
-from ..seqform.sheet import Column, Row, Sheet, Table, count, payoff
+from ..seqform.sheet import Column, Row, Sheet, Table, chips, count, payoff
 from . import spots
 from .errors import CommandLineError, deferring_interrupts, exit_status
 from .files import Record, check_files, command_line
@@ -21,6 +21,7 @@ from .solve_options import Curve, Files, OfSpot, SolveLimits, Supplied
 from .tables import print_sheet, seconds_text
 
 if TYPE_CHECKING:
+    from ..models.games.holdem.spot import HoldemSpot
     from ..seqform.game import Game
     from ..seqform.interchange.page import Page
     from ..solvers import Solution
@@ -31,7 +32,7 @@ GRIDS = (1, 2, 3, 4, 5, 10, 20)
 #: The seats of spots of hold'em.
 _SEATS = {"oop": 0, "ip": 1}
 #: The keys of the JSON.
-KEYS = (*_OF_SOLVE, "complexity", "loss_share", "frontier")
+KEYS = (*_OF_SOLVE, "complexity", "loss_share", "frontier", "menus")
 
 
 def _player(text: str) -> int:
@@ -56,7 +57,9 @@ class _Limits:
     mixed: Annotated[
         int | None,
         typer.Option(
-            metavar="N", parser=reader(int, minimum=0), help="Mix at N infosets at most (not for hold'em spots)."
+            metavar="N",
+            parser=reader(int, minimum=0),
+            help="Mix at N infosets at most; in a spot, N hands at decisions.",
         ),
     ] = None
     sizes: Annotated[
@@ -65,6 +68,29 @@ class _Limits:
             metavar="N",
             parser=reader(int, minimum=1),
             help="Use at most N sizes of the same action, such as bets, at each public state.",
+        ),
+    ] = None
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="C",
+            help="Hands of one class play alike at each decision of a spot: ranks (AKs, AKo, 77), suits (ranks and the "
+            "suits that matter on the board) or made (the made hand and the draws).",
+        ),
+    ] = None
+    monotone: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ACTIONS",
+            help="Actions whose probability is monotone in strength: fold falls with it, others rise. aggression "
+            "stands for all bets and raises. In a tree, also give --strength.",
+        ),
+    ] = None
+    strength: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A<B<…",
+            help="The beginnings of infosets from weak to strong, for --monotone in a tree, such as 'J<Q<K'.",
         ),
     ] = None
     loss: Annotated[
@@ -98,6 +124,14 @@ def simplify(
             "--frontier", help="Show for steps of 1/1, 1/2, 1/3, 1/4, 1/5, 1/10 and 1/20 how much the strategy loses."
         ),
     ] = False,
+    menus: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MENU;MENU",
+            help="Compare menus of the player's bet sizes in a spot, such as '33%; 75%; 33%, 75%, a': what share of "
+            "the EV each keeps.",
+        ),
+    ] = None,
     method: Annotated[
         str | None,
         typer.Option(
@@ -123,20 +157,34 @@ def simplify(
     is 1 if no strategy within the limits is found that loses at most --loss.
     """
     given = {name: value for name, value in vars(limits).items() if value is not None}
-    if frontier:
-        for name in ("steps", "mixed", "loss"):
-            if name in given:
-                raise CommandLineError(f"--{name} does not go with --frontier; leave it out")
-        if out is not None:
-            raise CommandLineError("--out does not go with --frontier; leave it out")
+    if frontier or menus is not None:
+        whole = "--frontier" if menus is None else "--menus"
+        refused = {name: given.get(name) for name in ("steps", "mixed", "loss")} | {"out": out}
+        if menus is not None:
+            refused |= given | {"frontier": frontier or None, "method": method}
+        for name, value in refused.items():
+            if value is not None:
+                raise CommandLineError(f"--{name} does not go with {whole}; leave it out")
     elif not given:
-        raise CommandLineError("simplify needs --steps, --mixed, --sizes, --loss or --frontier, such as --steps 4")
+        raise CommandLineError(
+            "simplify needs --steps, --mixed, --sizes, --classes, --monotone, --loss, --frontier or --menus, such as "
+            "--steps 4"
+        )
     check_files({"GAME": game}, out=out, json=json, html=html, profile=True)
     record = Record(json, KEYS, game=game, problem="simplify", method=method, player=player or 0)
     with record.interruptible(time_limit):
         with deferring_interrupts():
             from .solve_steps import SolveSteps
 
+        if menus is not None:
+            compared = _compare(record, game, player or 0, menus, time_limit)
+            outputs = Outputs(record)
+            return outputs.deliver(
+                exit_status(compared.status),
+                lambda: print_sheet(compared.sheet),
+                compared.to_dict,
+                page(html, compared.page),
+            )
         given = given | ({"steps": GRIDS[-1]} if frontier else {})
         if isinstance(limits.loss, PotShare):
             given["loss"] = _loss_of(limits.loss, record.load(game))
@@ -205,9 +253,19 @@ class _Answer:
                 Row("steps", solution.state.steps, lambda steps: f"1/{steps}"),
                 Row("mixed", found.mixed, count, f" of {found.infosets:,} infosets with several actions"),
                 Row("sizes", found.sizes or None, count, " at most of an action at a public state"),
+                Row("classes", self.steps.posed.classes, str, " play alike"),
+                Row("monotone", self.monotone, str, " with strength"),
                 Row("seconds", seconds_text()),
             ]
         )
+
+    @property
+    def monotone(self) -> str | None:
+        """The actions whose probability falls or rises with strength, in words."""
+        found = self.steps.posed.monotone
+        if found is None:
+            return None
+        return ", ".join([f"{one} falls" for one in found.falling] + [f"{one} rises" for one in found.rising])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON."""
@@ -326,3 +384,123 @@ def _solve_grids(steps: "SolveSteps", end: float, found: list[Any], tell: Callab
                 raise
             return False
     return all(one.status is not Status.TIME_LIMIT for one in found)
+
+
+# Menus of bet sizes
+
+
+@dataclass(frozen=True)
+class _Menus:
+    """The EV of a player with several menus of its bet sizes."""
+
+    game: "Game"
+    player: int
+    rows: list[dict[str, Any]]
+    status: str
+
+    @property
+    def sheet(self) -> Sheet:
+        """The table, under the problem, and what it proves."""
+        seat = next(name for name, number in _SEATS.items() if number == self.player)
+        largest = next(row["menu"] for row in self.rows if row["is_largest"])
+        rows = [
+            Row("problem", f"simplify --player {seat} --menus on {self.game.spec}"),
+            Row("status", self.status),
+            Row("largest", largest, str, " is the menu to which shares refer", label="largest menu"),
+            Row("proven", _PROVEN.format(seat=seat)),
+            Row("seconds", seconds_text()),
+        ]
+        columns = [
+            Column("menu", str, "menu"),
+            Column("ev_lower", chips, "EV at least"),
+            Column("ev_upper", chips, "at most"),
+            Column("share_lower", _percent, "share at least", "–"),
+            Column("share_upper", _percent, "at most", "–"),
+        ]
+        return Sheet(rows, [Table.of(self.rows, columns)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as JSON."""
+        return {"status": self.status, "player": self.player, "menus": self.rows}
+
+    def page(self) -> "Page":
+        """Return the page of ``--html``."""
+        found: Page = pages().menus(self.game, self.sheet)
+        return found
+
+
+#: What a comparison of menus proves.
+_PROVEN = (
+    "the bounds on the EV of {seat} in each game, by best responses; the games differ in the bet sizes of {seat}, and "
+    "nothing is proven about other sizes"
+)
+
+
+def _percent(part: float) -> str:
+    return f"{100.0 * part:.3f} %"
+
+
+def _compare(record: Record, name: str, player: int, text: str, time_limit: float | None) -> _Menus:
+    """Solve a spot with each menu."""
+    from ..models.problems import Nash
+    from ..solvers import DCFR, Status
+    from ..solvers.solve import solve_part
+
+    game = record.load(name)
+    spot = spots.spot_of(game)
+    if spot is None:
+        raise CommandLineError(f"--menus is for spots of hold'em, and GAME is {game.spec}")
+    if spot.rake or spot.locks:
+        raise CommandLineError(f"--menus needs a spot without {'rake' if spot.rake else 'locks'}")
+    menus = [menu.strip() for menu in text.split(";")]
+    if len(menus) < 2 or not all(menus) or len(set(menus)) < len(menus):
+        raise CommandLineError(
+            f"--menus {text!r}: expected two or more different menus of sizes, separated by semicolons, such as "
+            "'33%; 75%; 33%, 75%, a'"
+        )
+    games = [_with_menu(spot, player, menu) for menu in menus]
+    end = math.inf if time_limit is None else now() + time_limit
+    ends, status = [], Status.CONVERGED
+    with waiting(f"menus on {game.spec}", shown=record.shown) as tell:
+        for place, (menu, posed) in enumerate(zip(menus, games, strict=True)):
+            tell(f"the menu {menu}")
+            left = None if math.isinf(end) else max(0.0, end - now()) / (len(menus) - place)
+            tol = _MENU_TOLERANCE * spot.pot
+            solved = solve_part(Nash(posed), DCFR(precision="auto"), tol=tol, time_limit=left)
+            if solved.status is not Status.CONVERGED:
+                status = solved.status
+            assert solved.lower is not None
+            assert solved.upper is not None
+            low, high = sorted((1 - 2 * player) * each + spot.pot / 2 for each in (solved.lower, solved.upper))
+            ends.append((low, high))
+    sizes = [len(menu.split(",")) for menu in menus]
+    largest = sizes.index(max(sizes))
+    rows = []
+    for place, (menu, (low, high)) in enumerate(zip(menus, ends, strict=True)):
+        share = ends[largest] if place != largest else None
+        known = share is None or share[0] > 0.0
+        rows.append(
+            {
+                "menu": menu,
+                "is_largest": place == largest,
+                "ev_lower": low,
+                "ev_upper": high,
+                "share_lower": (1.0 if share is None else low / share[1]) if known else None,
+                "share_upper": (1.0 if share is None else high / share[0]) if known else None,
+            }
+        )
+    return _Menus(game, player, rows, str(status))
+
+
+#: The tolerance of the spots that are compared, as a share of the pot.
+_MENU_TOLERANCE = 1e-4
+
+
+def _with_menu(spot: "HoldemSpot", player: int, menu: str) -> "Game":
+    """Return a spot's game with a menu of a player's bet sizes."""
+    from ..seqform.errors import InvalidGameError
+
+    try:
+        return spot.with_menu(player, menu).game
+    except InvalidGameError as error:
+        raise CommandLineError(f"--menus: {error}") from None

@@ -275,6 +275,13 @@ class Game(HasSequenceForm, Displayed):
         """The quantity that percentage tolerances refer to, in payoff units and in words; ``None`` if there is none."""
         return None
 
+    #: Classes of private states that a person cannot tell apart, by name: functions of a player and a node of the
+    #: public form that return the class of each state as a number. ``None`` if there are none.
+    state_classes: Any = None
+    #: A function of a profile in public form, a player and a node that returns the strength of each of the player's
+    #: states there against the other player's range. ``None`` if the game knows no strengths.
+    state_strengths: Any = None
+
     #: The constant subtracted from player 1's payoffs to make them the opposite of player 0's; see :attr:`zero_sum`.
     constant: float = 0.0
     #: Whether player 1 was added to a one-player game; see :attr:`zero_sum`.

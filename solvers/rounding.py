@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from ..models.problems import SimpleStrategy
 from ..models.problems.simple import Complexity
 from ..seqform.arrays import Floats
+from .node_limits import NodeLimits, rounded
 from .solution import RunState
 
 
@@ -59,22 +59,49 @@ def rounded_plan(problem: SimpleStrategy, plan: Floats) -> Floats:
         for place in np.argsort(played, kind="stable")[: -(problem.sizes or 0)].tolist():
             behaviour[menu[place]] = 0.0
     limited = {sequence for menu in problem.menus for each in menu for sequence in each}
-    doubts = np.zeros(treeplex.num_infosets)
-    for infoset in range(treeplex.num_infosets):
-        own = slice(int(treeplex.offsets[infoset]), int(treeplex.offsets[infoset + 1]))
+    places = [slice(*ends) for ends in zip(treeplex.offsets[:-1].tolist(), treeplex.offsets[1:].tolist(), strict=True)]
+    for own in places:
         total = behaviour[own].sum()
-        if not total:  # the plan plays only sizes that are left out
-            behaviour[own] = _unlisted(limited, own)
-        else:
-            behaviour[own] /= total
-        if problem.steps is not None:
-            behaviour[own] = rounded(behaviour[own][:, None], problem.steps)[:, 0]
-        doubts[infoset] = reach[infoset] * (1.0 - behaviour[own].max())
+        # A total of 0: the plan plays only sizes that are left out.
+        behaviour[own] = behaviour[own] / total if total else _unlisted(limited, own)
+    classes = problem.infoset_classes
+    members = [np.flatnonzero(classes == number).tolist() for number in np.unique(classes).tolist()]
+    for each in members:
+        if len(each) > 1:
+            weights = reach[each] if reach[each].any() else np.ones(len(each))
+            mean = np.average([behaviour[places[one]] for one in each], axis=0, weights=weights)
+            for one in each:
+                behaviour[places[one]] = mean
+    given = behaviour.copy()
+    _put_on_grid(problem, behaviour, places, reach, problem.steps)
     if problem.mixed is not None:
-        for infoset in np.argsort(-doubts, kind="stable")[problem.mixed :].tolist():
-            own = slice(int(treeplex.offsets[infoset]), int(treeplex.offsets[infoset + 1]))
-            behaviour[own] = np.arange(own.stop - own.start) == np.argmax(behaviour[own])
+        doubts = [sum(reach[one] * (1.0 - behaviour[places[one]].max()) for one in each) for each in members]
+        for number in np.argsort(-np.array(doubts), kind="stable")[problem.mixed :].tolist():
+            best = np.argmax(behaviour[places[members[number][0]]])
+            for one in members[number]:
+                behaviour[places[one]] = np.arange(places[one].stop - places[one].start) == best
+        if problem.monotone is not None:  # pure infosets may have come out of order
+            _put_on_grid(problem, given, places, reach, 1)
+            behaviour = given
     return treeplex.plan(behaviour)
+
+
+def _put_on_grid(
+    problem: SimpleStrategy, behaviour: Floats, places: list[slice], reach: Floats, steps: int | None
+) -> None:
+    """Round the behaviour at all infosets to the grid, those that are compared by strength together."""
+    compared = set()
+    for infosets, strength, groups in problem.comparisons():
+        states = NodeLimits(np.arange(len(infosets)), strength, groups)
+        played = np.array([behaviour[places[one]] for one in infosets.tolist()]).T
+        found = states.rounded(played, reach[infosets], steps, states.ways[0])
+        for one, there in zip(infosets.tolist(), found.T, strict=True):
+            behaviour[places[one]] = there
+            compared.add(one)
+    if steps is not None:
+        for infoset, own in enumerate(places):
+            if infoset not in compared:
+                behaviour[own] = rounded(behaviour[own][:, None], steps)[:, 0]
 
 
 def _unlisted(limited: set[int], own: slice) -> Floats:
@@ -84,45 +111,3 @@ def _unlisted(limited: set[int], own: slice) -> Floats:
         found[0] = 1.0
     shares: Floats = found / found.sum()
     return shares
-
-
-def rounded(
-    behaviour: Floats, steps: int, weights: Floats | None = None, order: npt.NDArray[np.int64] | None = None
-) -> Floats:
-    """Round probabilities to multiples of 1 / steps; each column still sums to one.
-
-    Parameters
-    ----------
-    behaviour : ndarray of float64, shape (actions, states)
-    steps : int
-    weights : ndarray of float64, shape (states,), optional
-        With weights, what rounding one state takes from an action is given to the next ones, so that the frequencies
-        over all states hardly change (error diffusion). Actions that a state does not play stay unplayed.
-    order : ndarray of int, shape (states,), optional
-        The order of the states, by default as given.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from treeplex.solvers.rounding import rounded
-    >>> thirds = np.full((2, 4), 1 / 2)
-    >>> rounded(thirds, 1)[0], rounded(thirds, 1, np.ones(4))[0]
-    (array([1., 1., 1., 1.]), array([1., 0., 1., 0.]))
-    """
-    wanted = behaviour * steps
-    if weights is None:
-        floors = np.floor(wanted + 1e-9)
-        missing = np.rint(steps - floors.sum(axis=0)).astype(np.int64)
-        ranks = np.argsort(np.argsort(floors - wanted, axis=0, kind="stable"), axis=0, kind="stable")
-        return np.asarray((floors + (ranks < missing)) / steps)
-    found, owed = np.zeros(behaviour.shape), np.zeros(len(behaviour))
-    for state in range(behaviour.shape[1]) if order is None else order.tolist():
-        weight = float(weights[state])
-        played = behaviour[:, state] > 1e-6
-        due = np.where(played, wanted[:, state] + (owed / weight if weight > 0.0 else 0.0), -np.inf)
-        given = np.zeros(len(behaviour))
-        for _ in range(steps):
-            given[np.argmax(due - given)] += 1.0
-        found[:, state] = given
-        owed += weight * (wanted[:, state] - given)
-    return found / steps

@@ -1,6 +1,5 @@
 """Strategies that a person can carry: few frequencies, few mixed infosets, few sizes of an action."""
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from math import comb
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,7 @@ import scipy.sparse as sp
 
 from ...seqform.arrays import Floats, Indices
 from ...seqform.checks import check_exact_number, check_player, check_whole
-from ...seqform.errors import GameTooLargeError, InvalidGameError, UnsupportedProblemError
+from ...seqform.errors import GameTooLargeError, InvalidGameError, UnsupportedProblemError, nearest, shown
 from ...seqform.game import Game
 from ...seqform.parameters import About
 from ...seqform.polytope import Treeplex, infoset_values
@@ -28,24 +27,15 @@ from ..saddle import PlayerView, check_player_count, zero_sum_of
 from .certificate import Certificate
 from .features import Feature
 from .problem import Problem
+from .simple_limits import Monotone, action_of, by_prefix, looked_up, misplaced, numbered, weaker_and_stronger
+
+if TYPE_CHECKING:
+    from ...seqform.public_profile import PublicProfile
 
 #: Integer programs with more choices are not built, and are not the default.
 _MOST_CHOICES, _MANY_CHOICES = 200_000, 20_000
 #: Smaller probabilities, and smaller distances from the grid, are round-off.
 ROUND_OFF = 1e-7
-_NUMBER = re.compile(r"\d+(?:[.,/]\d+)?")
-
-
-def action_of(name: str) -> str:
-    """Return an action's name without its size.
-
-    Examples
-    --------
-    >>> from treeplex.models.problems.simple import action_of
-    >>> action_of("bet 50") == action_of("bet 120"), action_of("check")
-    (True, 'check')
-    """
-    return _NUMBER.sub("#", name)
 
 
 def menus_of(names: Sequence[str]) -> list[list[int]]:
@@ -70,12 +60,20 @@ class Complexity:
         The largest distance of a probability from the grid; 0 without a grid.
     sizes : int
         The largest number of sizes of one action at a public state.
+    unlike : float
+        The largest difference of a probability between two infosets of one class; 0 without classes.
+    disorder : float
+        By how much a probability falls with strength that must rise, or rises that must fall; 0 without `monotone`.
+
+    With classes, a class at a public state counts as one infoset.
     """
 
     infosets: int
     mixed: int
     off_grid: float
     sizes: int
+    unlike: float = 0.0
+    disorder: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +94,18 @@ class SimpleStrategy(Problem):
     sizes : int, optional
         The largest number of sizes of an action that are used at one public state. Actions whose names differ only in
         a number are sizes of one action, such as ``bet 50`` and ``bet 120``.
+    classes : str, mapping or callable, optional
+        Infosets that must be played alike. In a tree, a mapping of each infoset's label to its class, or a function of
+        the label; labels missing from a mapping are alone. In public form, states of one class play alike at each
+        public state: a mapping or a function of the private states, or the name of classes that the game knows, such
+        as ``ranks``, ``suits`` or ``made`` in spots of hold'em.
+    monotone : str or Monotone, optional
+        Actions whose probability is monotone in strength at each public state: ``"fold"`` falls, other names rise, and
+        ``"fold falls, bet rises"`` says so. ``aggression`` stands for all actions except fold, check and call.
+    strength : mapping, callable or str, optional
+        The strength of infosets in a tree, or of private states in public form: numbers by label, or the beginnings
+        of labels from weak to strong, such as ``"J < Q < K"``. Spots of hold'em need none: the strength of a hand is
+        its equity against the other player's range at the node, in the profile of the answer.
     loss : float or Fraction, optional
         Instead of guaranteeing as much as possible, mix at as few infosets as possible, and guarantee at least the
         value of the game minus `loss`, in payoff units.
@@ -104,7 +114,8 @@ class SimpleStrategy(Problem):
     ------
     UnsupportedProblemError
         If nothing makes the strategy simple, the game is not constant-sum, or does not have two players, or the
-        player's plans are flows.
+        player's plans are flows; if `classes` or `monotone` is given without `steps` in a tree, or `monotone` without
+        a known strength.
     InvalidGameError
         If a number is not valid.
 
@@ -119,6 +130,9 @@ class SimpleStrategy(Problem):
 
         \sum_c w_{I,c} = x_{\sigma(I)}, \quad x_a = \sum_c c_a w_{I,c}, \quad
         0 \le w_{I,c} \le z_{I,c}, \quad \sum_c z_{I,c} = 1 .
+
+    Infosets of one class have the same z. If an action's probability rises with strength, the sum of its shares
+    :math:`c_a z_{I,c}` at each infoset is at most that at each stronger one.
 
     Without a grid, a distribution "mixed" has weights of its own for the actions. The relaxation is the linear program
     of an equilibrium.
@@ -155,6 +169,28 @@ class SimpleStrategy(Problem):
         int | None,
         About("largest number of sizes of an action at a public state", minimum=1, shown="none", form="N"),
     ] = field(default=None, kw_only=True)
+    classes: Annotated[
+        Any,
+        About(
+            "classes of infosets that play alike: for spots of hold'em ranks, suits or made",
+            shown="none",
+            form="C",
+            example="ranks",
+        ),
+    ] = field(default=None, kw_only=True)
+    monotone: Annotated[
+        Any,
+        About(
+            "actions whose probability is monotone in strength: fold falls, others such as aggression rise",
+            shown="none",
+            form="ACTIONS",
+            example="fold",
+        ),
+    ] = field(default=None, kw_only=True)
+    strength: Annotated[
+        Any,
+        About("beginnings of infosets from weak to strong, for monotone in trees", shown="none", form="A<B<…"),
+    ] = field(default=None, kw_only=True)
     loss: Annotated[
         float | Fraction | None,
         About(
@@ -166,7 +202,7 @@ class SimpleStrategy(Problem):
     ] = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "simplify"
-    some_of: ClassVar[tuple[str, ...]] = ("steps", "mixed", "sizes", "loss")
+    some_of: ClassVar[tuple[str, ...]] = ("steps", "mixed", "sizes", "classes", "monotone", "loss")
     question: ClassVar[str] = "Which strategy of player {player} is {problem.wanted}?"
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.SIMPLE})
     error_proves: ClassVar[bool] = False
@@ -186,8 +222,15 @@ class SimpleStrategy(Problem):
             object.__setattr__(self, "loss", loss)
         if all(getattr(self, name) is None for name in self.some_of):
             raise UnsupportedProblemError(
-                f"{self.name} needs a limit on the strategy: steps, mixed, sizes or loss, such as steps=4"
+                f"{self.name} needs a limit on the strategy: steps, mixed, sizes, classes, monotone or loss, such as "
+                "steps=4"
             )
+        if self.monotone is not None:
+            object.__setattr__(self, "monotone", Monotone.parse(self.monotone))
+        elif self.strength is not None:
+            raise UnsupportedProblemError(f"{self.name}: strength is for monotone, such as monotone='fold'")
+        if isinstance(self.strength, str):
+            object.__setattr__(self, "strength", by_prefix(self.strength))
         if self.loss is not None and self.mixed is not None:
             raise UnsupportedProblemError(
                 f"{self.name}: loss minimises the number of mixed infosets, so mixed cannot be given too"
@@ -198,9 +241,36 @@ class SimpleStrategy(Problem):
         return zero_sum_of(self.name, game)
 
     def check_game(self) -> None:
-        """Refuse plans that are flows."""
-        if self.game.public_form is None and not self.view.own.single_parent:
-            raise UnsupportedProblemError(f"{self.name}: plans of player {self.player} of {self.game.spec} are flows")
+        """Refuse plans that are flows, and classes, actions or strengths that the game does not have."""
+        game, form = self.game, self.game.public_form
+        if form is None and not self.view.own.single_parent:
+            raise UnsupportedProblemError(f"{self.name}: plans of player {self.player} of {game.spec} are flows")
+        if form is None and self.steps is None:
+            for name in ("classes", "monotone"):
+                if getattr(self, name) is not None:
+                    raise UnsupportedProblemError(f"{self.name}: {name} needs steps in a tree, such as steps=4")
+        classes = game.state_classes or {}
+        if isinstance(self.classes, str) and self.classes not in classes:
+            known = ", ".join(classes)
+            raise UnsupportedProblemError(
+                f"{self.name}: {game.spec} has no classes named {shown(self.classes)}"
+                + nearest(self.classes, classes)
+                + (f", expected {known}" if known else "; in Python, classes can be a mapping of infosets")
+            )
+        if self.monotone is not None:
+            if form is None:
+                names = {str(label) for labels in self.view.own.action_labels for label in labels}
+            else:
+                own = np.flatnonzero(form.players == self.player)
+                names = {str(form.actions[child]) for node in own.tolist() for child in form.children[node].tolist()}
+            self.monotone.check(names)
+            if self.strength is None and game.state_strengths is None:
+                raise UnsupportedProblemError(
+                    f"{self.name}: monotone needs the strength of the infosets of {game.spec}: pass strength, such as "
+                    '"J<Q<K" for infosets whose names begin with these letters'
+                )
+        if form is None and (self.classes is not None or self.monotone is not None):
+            _ = self.infoset_classes, self.infoset_strengths()  # read them now
 
     @property
     def wanted(self) -> str:
@@ -208,6 +278,8 @@ class SimpleStrategy(Problem):
         limits = [] if self.steps is None else ["pure" if self.steps == 1 else f"in steps of 1/{self.steps}"]
         limits += [] if self.mixed is None else [f"mixed at {self.mixed} infosets at most"]
         limits += [] if self.sizes is None else [f"limited to {self.sizes} sizes of an action at each public state"]
+        limits += [] if self.classes is None else ["equal within classes"]
+        limits += [] if self.monotone is None else ["monotone in strength"]
         told = ", ".join(limits)
         if self.loss is None:
             return f"the best of those that are {told}"
@@ -264,11 +336,16 @@ class SimpleStrategy(Problem):
         least : float, optional
             With `loss`, the payoff that the strategy must guarantee, in the game that is solved.
         """
+        if self.steps is None and (self.classes is not None or self.monotone is not None):
+            raise UnsupportedProblemError(
+                f"{self.name}: branch-and-bound needs steps for classes and for monotone, such as steps=4"
+            )
         choices, own, other, unit = self.choices, self.view.own, self.view.other, self.view.unit
         count, fewest = own.num_sequences, self.loss is not None
         blocks = self._guarantee(0.0 if fewest else -other.e)
         size = len(choices.infosets)
-        cost = -choices.is_mixed.astype(float) if fewest else 0.0
+        counted = choices.is_mixed & self._leads[choices.infosets]
+        cost = -counted.astype(float) if fewest else 0.0
         blocks.add_columns("choice", size, objective=cost, lower=0.0, upper=1.0)
         blocks.add_columns("weight", size, lower=0.0)
         blocks.add_columns("free", count if self.steps is None else 0, lower=0.0)
@@ -291,8 +368,10 @@ class SimpleStrategy(Problem):
             blocks.add_rows("mixed weights", mixing, lower=0.0, upper=0.0)
         blocks.add_rows("played", parts, lower=0.0, upper=0.0)
         if self.mixed is not None:
-            row = sp.csr_array(choices.is_mixed.astype(float)[None])
+            row = sp.csr_array(counted.astype(float)[None])
             blocks.add_rows("mixed", {"choice": row}, upper=float(self.mixed))
+        for name, row in (("alike", self._alike()), ("monotone", self._in_order())):
+            blocks.add_rows(name, {"choice": row}, lower=0.0 if name == "alike" else -np.inf, upper=0.0)
         if fewest:
             assert least is not None
             blocks.add_rows("loss", {"worth": sp.csr_array(-other.e[None])}, lower=least / unit)
@@ -313,6 +392,155 @@ class SimpleStrategy(Problem):
         for block in ("choice", "used"):
             integer[program.columns[block]] = True
         return IntegerProgram(program, integer)
+
+    @cached_property
+    def _leads(self) -> npt.NDArray[np.bool_]:
+        """Whether each infoset with several actions is the first one of its class."""
+        classes = self.infoset_classes[self.choices.open]
+        leads = np.zeros(len(classes), dtype=np.bool_)
+        leads[np.unique(classes, return_index=True)[1]] = True
+        return leads
+
+    def _alike(self) -> sp.csr_array:
+        """Return rows z_{I,c} − z_{J,c} for all infosets I and the first infoset J of their classes."""
+        choices, size = self.choices, len(self.choices.infosets)
+        classes = self.infoset_classes[choices.open]
+        first = np.unique(classes, return_index=True, return_inverse=True)
+        begins = np.searchsorted(choices.infosets, np.arange(len(choices.open)))
+        follows = np.flatnonzero(~self._leads[choices.infosets])
+        leads = first[1][first[2]][choices.infosets[follows]]
+        others = begins[leads] + follows - begins[choices.infosets[follows]]
+        rows, ones = np.arange(len(follows)), np.ones(len(follows))
+        found = sp.csr_array((ones, (rows, follows)), shape=(len(follows), size))
+        return sp.csr_array(found - sp.csr_array((ones, (rows, others)), shape=(len(follows), size)))
+
+    def _in_order(self) -> sp.csr_array:
+        """Return rows that are at most 0: a rising share of a weaker infoset minus that of a stronger one."""
+        choices, size = self.choices, len(self.choices.infosets)
+        rows = [sp.csr_array((0, size))]
+        place = {infoset: number for number, infoset in enumerate(choices.open.tolist())}
+        for infosets, strength, groups in self.comparisons():
+            for group, sign in ((2, 1.0), (0, -1.0)):
+                shares = [
+                    sp.csr_array(
+                        sign
+                        * (choices.shares[choices.owners == place[one]][groups == group]).sum(axis=0)
+                        * (choices.infosets == place[one])
+                    ).reshape(1, -1)
+                    for one in infosets.tolist()
+                ]
+                rows += [
+                    shares[low] - shares[high]
+                    for weak, strong in weaker_and_stronger(strength)
+                    for low in weak.tolist()
+                    for high in strong.tolist()
+                ]
+        return sp.csr_array(sp.vstack(rows))
+
+    # Infosets that are tied together
+
+    @cached_property
+    def infoset_classes(self) -> Indices:
+        """The class of each infoset, by number; without `classes` all are different.
+
+        Raises
+        ------
+        InvalidGameError
+            If infosets of one class have different actions.
+        """
+        own, form = self.view.own, self.game.public_form
+        if self.classes is None:
+            return np.arange(own.num_infosets)
+        if form is None:
+            found = numbered(looked_up(self.classes, own.infoset_labels, "classes"))
+            actions: dict[int, Any] = {}
+            for infoset, number in enumerate(found.tolist()):
+                if actions.setdefault(number, own.action_labels[infoset]) != own.action_labels[infoset]:
+                    raise InvalidGameError(
+                        f"{self.name}: infoset {shown(own.infoset_labels[infoset])} has other actions than the "
+                        "infosets of its class"
+                    )
+            if self.monotone is not None and len(set(zip(found, self._states, strict=True))) > len(actions):
+                raise InvalidGameError(f"{self.name}: with monotone, each class must lie in one public state")
+            return found
+        parts, end = [], 0
+        for node in np.flatnonzero(form.players == self.player).tolist():
+            parts.append(end + self.classes_at(node)[form.present[form.boards[node]][self.player]])
+            end += len(form.states[self.player])
+        return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+
+    def infoset_strengths(self, other: "PublicProfile | None" = None) -> Floats:
+        """Return the strength of each infoset, NaN if it has none.
+
+        Parameters
+        ----------
+        other : PublicProfile, optional
+            The profile with the other player's range, if the game's own strengths are used.
+        """
+        own, form = self.view.own, self.game.public_form
+        if self.monotone is None:
+            return np.full(own.num_infosets, np.nan)
+        if form is None:
+            return _of_classes(
+                _numbers(looked_up(self.strength, own.infoset_labels, "strength")),
+                self.infoset_classes,
+                np.ones(own.num_infosets),
+            )
+        parts = [
+            self.strengths_at(other, node)[form.present[form.boards[node]][self.player]]
+            for node in np.flatnonzero(form.players == self.player).tolist()
+        ]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def classes_at(self, node: int) -> Indices:
+        """Return the class of each of the player's states at a node of the public form, from 0 on."""
+        form, classes = self.game.public_form, self.classes
+        assert form is not None
+        if isinstance(classes, str):
+            return np.unique(self.game.state_classes[classes](self.player, node), return_inverse=True)[1]
+        states = form.states[self.player]
+        return np.arange(len(states)) if classes is None else numbered(looked_up(classes, states, "classes"))
+
+    def strengths_at(self, profile: "PublicProfile | None", node: int) -> Floats:
+        """Return the strength of each of the player's states at a node of the public form.
+
+        A class has the mean strength of its states, by their weights.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If it depends on the other player's range, and there is no profile.
+        """
+        form, known = self.game.public_form, self.game.state_strengths
+        assert form is not None
+        if self.strength is not None:
+            found = _numbers(looked_up(self.strength, form.states[self.player], "strength"))
+        elif profile is None or known is None:
+            raise UnsupportedProblemError(
+                f"{self.name}: the strength of hands depends on the other player's range: use the method rounding"
+            )
+        else:
+            found = known(profile, self.player, node)
+        return _of_classes(found, self.classes_at(node), np.asarray(form.weights[self.player]))
+
+    @cached_property
+    def _states(self) -> Indices:
+        """The public state of each infoset."""
+        return self.game.public_tree.infoset_states[self.player]
+
+    def comparisons(self, other: "PublicProfile | None" = None) -> "list[tuple[Indices, Floats, Indices]]":
+        """Return the infosets that are compared at each public state, their strengths, and the groups of actions."""
+        if self.monotone is None:
+            return []
+        own, strengths, found = self.view.own, self.infoset_strengths(other), []
+        states = self._states
+        together: dict[Any, list[int]] = defaultdict(list)
+        for infoset in np.flatnonzero((np.diff(own.offsets) > 1) & ~np.isnan(strengths)).tolist():
+            together[int(states[infoset]), own.action_labels[infoset]].append(infoset)
+        for (_, labels), infosets in together.items():
+            groups = self.monotone.groups([str(label) for label in labels])
+            found.append((np.array(infosets), strengths[infosets], groups))
+        return found
 
     def relaxation(self) -> LinearProgram:
         """Return the linear program of the largest guaranteed payoff, without limits on the strategy."""
@@ -369,7 +597,7 @@ class SimpleStrategy(Problem):
         """The sequences of each size of an action at each public state, for actions with more sizes than allowed."""
         if self.sizes is None:
             return []
-        treeplex, states = self.view.own, self.game.public_tree.infoset_states[self.player]
+        treeplex, states = self.view.own, self._states
         found: dict[tuple[int, str], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
         for infoset, labels in enumerate(treeplex.action_labels):
             for place, label in enumerate(labels):
@@ -380,21 +608,31 @@ class SimpleStrategy(Problem):
 
     # What is proven
 
-    def complexity(self, plan: Floats) -> Complexity:
-        """Return how much of a plan must be remembered."""
+    def complexity(self, plan: Floats, other: "PublicProfile | None" = None) -> Complexity:
+        """Return how much of a plan must be remembered; `other` has the range against which hands are strong."""
         treeplex = self.view.own
         behaviour, reach = treeplex.behaviour(plan), treeplex.reach(plan)
-        reached = [
-            (infoset, behaviour[treeplex.offsets[infoset] : treeplex.offsets[infoset + 1]])
-            for infoset in np.flatnonzero((np.diff(treeplex.offsets) > 1) & (reach > ROUND_OFF)).tolist()
-        ]
-        off = 0.0
+        is_reached = (np.diff(treeplex.offsets) > 1) & (reach > ROUND_OFF)
+        reached = {
+            infoset: behaviour[treeplex.offsets[infoset] : treeplex.offsets[infoset + 1]]
+            for infoset in np.flatnonzero(is_reached).tolist()
+        }
+        off = unlike = disorder = 0.0
+        classes: dict[int, list[Floats]] = defaultdict(list)
+        for infoset, played in reached.items():
+            classes[int(self.infoset_classes[infoset])].append(played)
         if self.steps is not None:
-            off = max((float(np.abs(b * self.steps - np.rint(b * self.steps)).max()) for _, b in reached), default=0.0)
-            off /= self.steps
+            on = (np.abs(each * self.steps - np.rint(each * self.steps)).max() for each in reached.values())
+            off = max(map(float, on), default=0.0) / self.steps
+        unlike = max((float(np.ptp(each, axis=0).max()) for each in classes.values()), default=0.0)
+        for infosets, strength, groups in self.comparisons(other):
+            there = is_reached[infosets]
+            if there.any():
+                played = np.array([reached[one] for one in infosets[there].tolist()]).T
+                disorder = max(disorder, misplaced(played, strength[there], groups))
         used = [sum(bool(plan[each].max() > ROUND_OFF) for each in menu) for menu in self.menus]
-        mixed = sum(bool(b.max() < 1.0 - ROUND_OFF) for _, b in reached)
-        return Complexity(len(reached), mixed, off, max(used, default=0))
+        mixed = sum(any(bool(b.max() < 1.0 - ROUND_OFF) for b in each) for each in classes.values())
+        return Complexity(len(classes), mixed, off, max(used, default=0), unlike, disorder)
 
     def certify(
         self,
@@ -406,9 +644,18 @@ class SimpleStrategy(Problem):
         check_same_game(profile[0], self.game)
         view = self.view
         own, other = profile[self.player].plan, profile[1 - self.player].plan
+        found = self.complexity(own, self._in_public(profile))
         return self.proven(
-            view.worst_case(own), view.best_case(other), view.payoff(own, other), self.complexity(own), profile.residual
+            view.worst_case(own), view.best_case(other), view.payoff(own, other), found, profile.residual
         )
+
+    def _in_public(self, profile: Profile) -> "PublicProfile | None":
+        """Return a profile in public form, if the strength of states is measured against it."""
+        if self.monotone is None or self.strength is not None or self.game.public_form is None:
+            return None
+        from ...seqform.public_profile import PublicProfile
+
+        return PublicProfile.of(self.game.public_form, profile)
 
     def proven(
         self, guaranteed: float, conceded: float, paid: float, found: Complexity, residual: float
@@ -431,6 +678,8 @@ class SimpleStrategy(Problem):
             "steps": None if self.steps is None else found.off_grid,
             "mixed": None if self.mixed is None else max(0.0, float(found.mixed - self.mixed)),
             "sizes": None if self.sizes is None else max(0.0, float(found.sizes - self.sizes)),
+            "classes": None if self.classes is None else found.unlike,
+            "monotone": None if self.monotone is None else found.disorder,
             "loss": None if self.loss is None else max(0.0, lost - float(self.loss)),
         }
         own = paid if self.player == 0 else -paid
@@ -525,6 +774,27 @@ class Choices:
             distances[self.is_mixed] = np.where(sure[self.infosets[self.is_mixed]] < 1.0, -np.inf, np.inf)
         order = np.lexsort((distances, self.infosets))
         return order[np.searchsorted(self.infosets[order], np.arange(len(self.open)))]
+
+
+def _numbers(values: Sequence[Any]) -> Floats:
+    """Return strengths as floats, NaN for those that are missing."""
+    try:
+        found = np.array([np.nan if value is None else float(value) for value in values])
+    except (TypeError, ValueError):
+        raise InvalidGameError("simplify: strength has values that are not numbers") from None
+    if np.isnan(found).all():
+        raise InvalidGameError("simplify: strength has no number for any infoset of the player")
+    return found
+
+
+def _of_classes(strength: Floats, classes: Indices, weights: Floats) -> Floats:
+    """Return for each place the weighted mean strength of its class; NaN where the strength is unknown."""
+    known = ~np.isnan(strength)
+    count = int(classes.max(initial=-1)) + 1
+    total = np.bincount(classes[known], weights[known], count)
+    summed = np.bincount(classes[known], (weights * strength)[known], count)
+    mean = np.divide(summed, total, out=np.full(count, np.nan), where=total > 0.0)
+    return np.where(known, mean[classes], np.nan)
 
 
 def _points(count: int, steps: int | None) -> Floats:

@@ -1,5 +1,6 @@
 """A dive to a simple strategy: the linear program of an equilibrium, restricted at one infoset after another."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 import highspy
@@ -59,6 +60,12 @@ class _Dive:
         self._factor = objective_factor(program) * problem.view.unit
         self._solver = load(program)
         self._solver.setOptionValue("presolve", "off")  # each program differs from the last in one infoset
+        classes = problem.infoset_classes
+        first, of = np.unique(classes, return_index=True, return_inverse=True)[1:]
+        self._leads: Indices = first[of]
+        self._members: dict[int, list[int]] = defaultdict(list)
+        for infoset, lead in enumerate(self._leads.tolist()):
+            self._members[lead].append(infoset)
         self.fixed: dict[int, Floats] = {}
         self.best, self.guaranteed = plan, -np.inf
         self.is_late = not self._solve()
@@ -70,8 +77,9 @@ class _Dive:
         if self.problem.steps is not None:
             self._round(may_mix)
         behaviour = self.treeplex.behaviour(self.best)
-        for infoset, distribution in self.fixed.items():
-            behaviour[self._of(infoset)] = distribution
+        for lead, distribution in self.fixed.items():
+            for infoset in self._members[lead]:
+                behaviour[self._of(infoset)] = distribution
         return rounded_plan(self.problem, self.treeplex.plan(behaviour))
 
     def _solve(self) -> bool:
@@ -112,17 +120,26 @@ class _Dive:
         self._restrict(infoset, self.fixed[infoset])
         return True
 
-    def _restrict(self, infoset: int, distribution: Floats) -> None:
-        """Add the rows x_a = b_a x_σ of an infoset's distribution b to the program, all but the last."""
-        first, parent = self._of(infoset).start, int(self.treeplex.parents[infoset])
-        for place, share in enumerate(distribution[:-1].tolist()):
-            self._solver.addRow(0.0, 0.0, 2, np.array([first + place, parent], dtype=np.int32), np.array([1.0, -share]))
+    def _restrict(self, lead: int, distribution: Floats) -> None:
+        """Add the rows x_a = b_a x_σ of a class's distribution b to the program, all but the last of an infoset."""
+        for infoset in self._members[lead]:
+            first, parent = self._of(infoset).start, int(self.treeplex.parents[infoset])
+            for place, share in enumerate(distribution[:-1].tolist()):
+                columns = np.array([first + place, parent], dtype=np.int32)
+                self._solver.addRow(0.0, 0.0, 2, columns, np.array([1.0, -share]))
 
     def _doubts(self) -> Floats:
-        """Return for each infoset how much of the plan its most likely action does not play."""
-        largest = np.maximum.reduceat(self.best, self.treeplex.offsets[:-1])
-        doubts: Floats = self.best[self.treeplex.parents] - largest
+        """Return for the first infoset of each class how much of the plan its most likely action does not play."""
+        doubts = np.zeros(self.treeplex.num_infosets)
+        for lead in self._members:
+            played = self._played(lead)
+            doubts[lead] = played.sum() - played.max()
         return doubts
+
+    def _played(self, lead: int) -> Floats:
+        """Return how often the plan plays each action, summed over the infosets of a class."""
+        played: Floats = np.sum([self.best[self._of(infoset)] for infoset in self._members[lead]], axis=0)
+        return played
 
     def _choose_sizes(self) -> None:
         """Keep the sizes that the plan plays most at each public state, and solve the program again."""
@@ -154,12 +171,13 @@ class _Dive:
 
     def _pure(self, infoset: int) -> list[Floats]:
         """Return the two most likely actions as distributions."""
-        played = self.best[self._of(infoset)]
+        played = self._played(infoset)
         return [np.eye(1, len(played), int(place))[0] for place in np.argsort(-played, kind="stable")[:2]]
 
     def _round(self, may_mix: set[int] | None) -> None:
         """Round infosets to the grid."""
         depths, several = self.treeplex.depths, np.diff(self.treeplex.offsets) > 1
+        several &= self._leads == np.arange(len(several))
         for depth in np.unique(depths).tolist():
             left = (depths == depth) & several
             left[list(self.fixed)] = False
@@ -177,15 +195,18 @@ class _Dive:
 
     def _distances(self) -> Floats:
         """Return the distance of each infoset from the grid, times its reach; infinite where the plan does not go."""
-        treeplex, steps = self.treeplex, self.problem.steps or 1
-        reach = self.best[treeplex.parents]
-        wanted = steps * treeplex.behaviour(self.best)
-        found = np.maximum.reduceat(np.abs(wanted - np.rint(wanted)), treeplex.offsets[:-1])
-        return np.where(reach > _ROUND_OFF, found * reach, np.inf)
+        steps, found = self.problem.steps or 1, np.full(self.treeplex.num_infosets, np.inf)
+        for lead in self._members:
+            played = self._played(lead)
+            reach = float(played.sum())
+            if reach > _ROUND_OFF:
+                wanted = steps * played / reach
+                found[lead] = reach * float(np.abs(wanted - np.rint(wanted)).max())
+        return found
 
     def _nearest(self, infoset: int) -> list[Floats]:
         """Return the nearest point of the grid, and the second nearest unless the first is exact."""
-        played, steps = self.best[self._of(infoset)], self.problem.steps or 1
+        played, steps = self._played(infoset), self.problem.steps or 1
         wanted = played / played.sum() * steps
         wanted = np.where(np.abs(wanted - np.rint(wanted)) < 1e-6, np.rint(wanted), wanted)
         floors = np.floor(wanted)

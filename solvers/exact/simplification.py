@@ -93,10 +93,13 @@ class _Simplification:
     def _worth(self, plan: Floats) -> tuple[float, ...]:
         """Return the worth of a plan within the limits: what it guarantees, or with a loss how seldom it mixes."""
         guaranteed = float(self.problem.view.worst_case(plan))
+        found = self.problem.complexity(plan)
+        # Sizes, classes and order may not fit together in a rounded plan.
+        broken = round(max(found.unlike, found.disorder, float(found.sizes > (self.problem.sizes or found.sizes))), 7)
         if self.least is None:
-            return (guaranteed,)
+            return (-broken, guaranteed)
         short = max(0.0, self.least - guaranteed)
-        return (-short if short > self.options.tol else 0.0, -self.problem.complexity(plan).mixed, guaranteed)
+        return (-broken, -short if short > self.options.tol else 0.0, -found.mixed, guaranteed)
 
     def _branch(self) -> None:
         """Solve the integer program, from the best plan so far.

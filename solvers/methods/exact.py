@@ -245,9 +245,11 @@ class Rounding(Method):
     *On public forms*, such as spots of hold'em, each node's states are rounded to the grid in the order of their
     values, and the error of each state is passed on to the next one, so that the frequencies of actions hardly change.
     The other order and rounding to the nearest point are tried at one node after another, and what guarantees most is
-    kept. The nodes after the rounded ones are solved again. On a large tree, each state is rounded to its nearest
-    point. With ``loss``, the coarsest of
-    the grids 1, 2, 3, 4, 5, 8, 10 and 20 is found that loses little enough.
+    kept. The nodes after the rounded ones are solved again. Then the behaviour of single states is changed, those first
+    that may gain most against a best reply: what a strategy guarantees is concave in its plan. With classes, or if
+    actions are monotone in strength, CFR+ with one regret for each class takes the place of the equilibrium. On a large
+    tree, states are rounded to their nearest point, or dithered. With ``loss``, the coarsest of the grids 1, 2, 3, 4,
+    5, 8, 10 and 20 is found that loses little enough.
 
     Nothing proves that the strategy is the best one within its limits. Error diffusion: R. W. Floyd and L. Steinberg,
     "An adaptive algorithm for spatial greyscale", Proceedings of the Society for Information Display 17, 1976. On

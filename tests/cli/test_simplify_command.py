@@ -37,7 +37,15 @@ def test_a_simple_strategy_is_written_and_loses_what_is_said(capsys: pytest.Capt
     assert set(KEYS) <= set(record)
     assert (record["status"], record["method"], record["player"]) == ("optimal", "branch-and-bound", 1)
     assert record["exploitability"] == pytest.approx(2 / 9)
-    assert record["complexity"] == {"infosets": 6, "mixed": 0, "off_grid": 0.0, "sizes": 0, "steps": 1}
+    assert record["complexity"] == {
+        "infosets": 6,
+        "mixed": 0,
+        "off_grid": 0.0,
+        "sizes": 0,
+        "unlike": 0.0,
+        "disorder": 0.0,
+        "steps": 1,
+    }
     assert record["loss_share"] is None
     game = load_game("kuhn")
     strategy = Profile.load("simple.npz", game)[1]
@@ -79,6 +87,34 @@ def test_a_spot(capsys: pytest.CaptureFixture[str]) -> None:
     assert -profile.best_response_values[0] == pytest.approx(record["lower"], abs=1e-4)
 
 
+def test_limits_between_hands(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("phevaluator")
+    for name, few in (("_TIED", 40), ("_TIED_AGAIN", 10), ("_MOVES", 60)):
+        monkeypatch.setattr(f"treeplex.solvers.public.simplification.{name}", few)
+    words = ["--steps", "4", "--mixed", "3", "--classes", "ranks", "--monotone", "fold"]
+    assert main(["simplify", "river.toml", *words]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "classes ranks play alike" in lines
+    assert "monotone fold falls with strength" in lines
+    assert any(line.startswith("mixed ") and line.endswith("infosets with several actions") for line in lines)
+
+
+def test_menus(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("phevaluator")
+    record = json_of(capsys, "simplify", "river.toml", "--seat", "oop", "--menus", "50%; 50%, 100%; 100%")
+    one, both, other = record["menus"]
+    assert [each["menu"] for each in record["menus"]] == ["50%", "50%, 100%", "100%"]
+    assert (record["player"], both["is_largest"], both["share_lower"], both["share_upper"]) == (0, True, 1.0, 1.0)
+    for each in (one, other):
+        assert each["ev_lower"] <= each["ev_upper"] <= each["ev_lower"] + 0.1
+        assert each["ev_lower"] <= both["ev_upper"]
+        assert each["share_lower"] == pytest.approx(each["ev_lower"] / both["ev_upper"])
+        assert each["share_upper"] == pytest.approx(each["ev_upper"] / both["ev_lower"])
+    assert main(["simplify", "river.toml", "--menus", "50%;100%", "--html", "menus.html"]) == 0
+    assert "share at least" in capsys.readouterr().out
+    assert "Nothing is proven about sizes" in Path("menus.html").read_text(encoding="utf-8")
+
+
 @thorough
 def test_the_frontier_and_the_loss_of_a_spot(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("phevaluator")
@@ -93,7 +129,7 @@ def test_the_frontier_and_the_loss_of_a_spot(capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("kuhn", "simplify needs --steps, --mixed, --sizes, --loss or --frontier, such as --steps 4"),
+        ("kuhn", "simplify needs --steps, --mixed, --sizes, --classes, --monotone, --loss, --frontier or --menus"),
         ("kuhn --steps 0", "invalid value for '--steps': 0, expected an integer of at least 1"),
         ("kuhn --mixed -1", "invalid value for '--mixed': -1, expected an integer of at least 0"),
         ("kuhn --loss -1", "invalid value for '--loss': -1, expected a number of at least 0"),
@@ -102,6 +138,14 @@ def test_the_frontier_and_the_loss_of_a_spot(capsys: pytest.CaptureFixture[str])
         ("kuhn --steps 2 --frontier", "--steps does not go with --frontier; leave it out"),
         ("kuhn --frontier --out a.npz", "--out does not go with --frontier; leave it out"),
         ("kuhn --player 2 --steps 1", "invalid value for '--player' / '--seat': '2' is not 0, 1, oop or ip"),
+        ("kuhn --menus 33%;75%", "--menus is for spots of hold'em, and GAME is kuhn"),
+        ("kuhn --menus 33%;75% --steps 4", "--steps does not go with --menus; leave it out"),
+        ("kuhn --steps 2 --monotone b", "simplify: monotone needs the strength of the infosets of kuhn"),
+        ("kuhn --steps 2 --classes ranks", "simplify: kuhn has no classes named 'ranks'"),
+        ("river.toml --classes rank", "simplify: river.toml has no classes named 'rank' (did you mean ranks?)"),
+        ("river.toml --monotone flod", "simplify: monotone names 'flod' (did you mean fold?)"),
+        ("river.toml --menus 33%", "--menus '33%': expected two or more different menus of sizes"),
+        ("river.toml --menus 33%;x", "--menus: bets oop flop at character 1: 'x', expected 60%, e or a"),
         ("kuhn --step 1", "no such option: --step (did you mean --steps?)"),
         ("kuhn --steps 2 --method dcfr", "method dcfr cannot solve simplify: use branch-and-bound, rounding"),
         ("leduc --steps 4 --time-limit 0", "time limit reached: 0 s passed"),

@@ -13,10 +13,15 @@ from treeplex import Game, Nash, Status, load_game, solve
 from treeplex.models.games.holdem import HoldemSpot
 from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
 from treeplex.models.problems import SimpleStrategy
+from treeplex.models.problems.simple_limits import Monotone, misplaced
 from treeplex.seqform.errors import GameTooLargeError, InvalidGameError, TimeLimitError, UnsupportedProblemError
 from treeplex.seqform.limits import time_limited
+from treeplex.seqform.public_profile import PublicProfile
 from treeplex.solvers.exact.diving import dive
-from treeplex.solvers.rounding import rounded, rounded_plan
+from treeplex.solvers.node_limits import NodeLimits, rounded
+from treeplex.solvers.public import simplification
+from treeplex.solvers.public.large_rounding import OFFSETS, RoundedProfile
+from treeplex.solvers.rounding import rounded_plan
 
 KUHN = load_game("kuhn")
 #: Hands A and K, of which the first may bet one of two sizes: ``sizes`` leaves one.
@@ -257,7 +262,11 @@ def test_a_loss_that_cannot_be_met_is_said_plainly(method):
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({}, UnsupportedProblemError, "simplify needs a limit on the strategy: steps, mixed, sizes or loss"),
+        (
+            {},
+            UnsupportedProblemError,
+            "simplify needs a limit on the strategy: steps, mixed, sizes, classes, monotone or loss",
+        ),
         ({"loss": 0.1, "mixed": 2}, UnsupportedProblemError, "loss minimises the number of mixed infosets"),
         ({"steps": 0}, InvalidGameError, "steps is 0"),
         ({"mixed": -1}, InvalidGameError, "mixed is -1"),
@@ -296,6 +305,127 @@ def test_rounding_keeps_frequencies():
     drift = [np.abs((found - behaviour) @ weights).max() for found in (diffused, nearest)]
     assert drift[0] <= 0.5
     assert drift[0] < drift[1]
+
+
+# Classes, and order by strength
+
+
+def strategies(treeplex, steps):
+    """Yield all behaviours with two actions at each infoset on a grid, by label, with their plans."""
+    labels = [str(label) for label in treeplex.infoset_labels]
+    points = np.arange(steps + 1) / steps
+    for chosen in itertools.product(points, repeat=treeplex.num_infosets):
+        behaviour = np.ones(treeplex.num_sequences)
+        behaviour[treeplex.offsets[:-1]], behaviour[treeplex.offsets[:-1] + 1] = chosen, 1.0 - np.array(chosen)
+        yield dict(zip(labels, chosen, strict=True)), treeplex.plan(behaviour)
+
+
+def best_among(player, steps, allowed):
+    """Return the most that a player of Kuhn poker guarantees with an allowed strategy on a grid."""
+    treeplex = KUHN.sequence_form.treeplexes[player]
+    plans = np.array([plan for shares, plan in strategies(treeplex, steps) if allowed(shares)])
+    return (plans @ replies_paid(KUHN, player)).min(axis=1).max()
+
+
+def history(label):
+    return str(label).partition("_")[2]
+
+
+@pytest.mark.parametrize(("player", "steps"), [(0, 2), (1, 2), (0, 3), (1, 1)])
+@pytest.mark.parametrize("weak", ["JQ", "QK"])
+def test_classes_against_all_strategies_that_play_alike(player, steps, weak):
+    def class_of(label):
+        return (history(label), "alike") if label[0] in weak else None
+
+    def allowed(shares):
+        found = {}
+        return all(class_of(one) is None or found.setdefault(class_of(one), p) == p for one, p in shares.items())
+
+    best = best_among(player, steps, allowed)
+    for method in ("branch-and-bound", "rounding"):
+        solution = solve(SimpleStrategy(KUHN, player=player, steps=steps, classes=class_of), method)
+        assert solution.lower <= best + 1e-9
+        assert method == "rounding" or solution.lower == pytest.approx(best, abs=1e-9)
+        assert solution.certificate.violations["classes"] <= 1e-12
+        assert_proven(solution)
+
+
+@pytest.mark.parametrize(("player", "steps"), [(0, 2), (1, 2), (0, 1), (1, 3)])
+@pytest.mark.parametrize("falls", [False, True])
+def test_order_against_all_monotone_strategies(player, steps, falls):
+    treeplex = KUHN.sequence_form.treeplexes[player]
+    first = str(treeplex.action_labels[0][0])
+
+    def allowed(shares):
+        rising = {label: p if (first == "b") != falls else -p for label, p in shares.items()}
+        return all(
+            rising[low] <= rising[high] + 1e-12
+            for low in shares
+            for high in shares
+            if history(low) == history(high) and "JQK".index(low[0]) < "JQK".index(high[0])
+        )
+
+    best = best_among(player, steps, allowed)
+    given = {"monotone": "b falls" if falls else "b", "strength": "J<Q<K"}
+    for method in ("branch-and-bound", "rounding"):
+        solution = solve(SimpleStrategy(KUHN, player=player, steps=steps, **given), method)
+        assert solution.lower <= best + 1e-9
+        assert method == "rounding" or solution.lower == pytest.approx(best, abs=1e-9)
+        assert solution.certificate.violations["monotone"] <= 1e-12
+        assert_proven(solution)
+
+
+def test_a_mixed_class_counts_once():
+    classes = {"J_p": 1, "Q_p": 1, "K_p": 1, "J_b": 2, "Q_b": 2, "K_b": 2}
+    solution = solve(SimpleStrategy(KUHN, player=1, steps=2, mixed=1, classes=classes))
+    assert solution.state.complexity.infosets == 2
+    assert solution.state.complexity.mixed <= 1
+    assert_proven(solution)
+
+
+@pytest.mark.parametrize("seed", range(either(2, 20)))
+@pytest.mark.parametrize("way", ["balanced", "0.3"])
+def test_rounding_keeps_order_and_frequencies(seed, way):
+    rng = np.random.default_rng(seed)
+    strength, weights = rng.integers(0, 12, 40) / 12.0, rng.uniform(0.1, 1.0, 40)
+    groups, played = np.array([0, 1, 2, 2]), rng.dirichlet(np.ones(4), 40).T
+    limits = NodeLimits(np.arange(40), strength, groups)
+    fitted = limits.fitted(played, weights)
+    assert misplaced(fitted, strength, groups) == 0.0
+    assert misplaced(played, strength, groups) > 0.1
+    for steps in (1, 4):
+        found = limits.rounded(played, weights, steps, way)
+        assert misplaced(found, strength, groups) == 0.0
+        assert found.sum(axis=0) == pytest.approx(np.ones(40))
+        assert np.abs(found * steps - np.rint(found * steps)).max() <= 1e-9
+        few = rng.uniform(size=40) < 0.2
+        mixed = limits.rounded(played, weights, steps if seed % 2 else None, way, mixing=few)
+        assert misplaced(mixed, strength, groups) == 0.0
+        assert (mixed.max(axis=0)[~few] == pytest.approx(1.0)) or not (~few).any()
+    # The fit keeps the weighted frequencies of both groups.
+    assert (fitted @ weights)[0] == pytest.approx((played @ weights)[0])
+    assert (fitted @ weights)[2:].sum() == pytest.approx((played @ weights)[2:].sum())
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"monotone": "b"}, UnsupportedProblemError, "monotone needs steps in a tree"),
+        ({"classes": {"J_p": 1}}, UnsupportedProblemError, "classes needs steps in a tree"),
+        ({"steps": 2, "monotone": "b"}, UnsupportedProblemError, "monotone needs the strength of the infosets"),
+        ({"steps": 2, "strength": "J<Q"}, UnsupportedProblemError, "strength is for monotone"),
+        ({"steps": 2, "monotone": "bet", "strength": "J<Q"}, InvalidGameError, "did you mean b?"),
+        ({"steps": 2, "monotone": "b, b falls", "strength": "J<Q"}, InvalidGameError, "names b twice"),
+        ({"steps": 2, "monotone": "b", "strength": "JQK"}, InvalidGameError, "expected beginnings of infosets"),
+        ({"steps": 2, "monotone": 3}, InvalidGameError, "monotone is 3"),
+        ({"steps": 2, "monotone": "b", "strength": {"X_": 1}}, InvalidGameError, "expected labels of the player"),
+        ({"steps": 2, "classes": {"J": 1}}, InvalidGameError, "expected labels of the player"),
+        ({"steps": 2, "classes": "ranks"}, UnsupportedProblemError, "has no classes named 'ranks'"),
+    ],
+)
+def test_classes_and_orders_that_have_no_meaning_are_refused(given, error, message):
+    with pytest.raises(error, match=message):
+        solve(SimpleStrategy(KUHN, **given))
 
 
 # Public forms
@@ -348,7 +478,8 @@ def test_rivers_in_steps_of_a_quarter_lose_little(place, player, monkeypatch):
     assert solution.upper == pytest.approx(public.best_response_values[player], abs=1e-9)
 
 
-def test_a_river_with_one_size_and_with_little_loss():
+def test_a_river_with_one_size_and_with_little_loss(monkeypatch):
+    monkeypatch.setattr(simplification, "_MOVES", 20)
     spot = river(1)
     one = solve(SimpleStrategy(spot.game, player=1, sizes=1))
     assert one.state.complexity.sizes == 1
@@ -357,8 +488,6 @@ def test_a_river_with_one_size_and_with_little_loss():
     assert loose.status is Status.CONVERGED
     assert loose.exploitability <= 0.5
     assert loose.state.steps in (1, 2, 3)
-    with pytest.raises(UnsupportedProblemError, match="mixed is for games without public form"):
-        solve(SimpleStrategy(spot.game, mixed=3))
     strict = solve(SimpleStrategy(spot.game, player=1, steps=2, loss=1e-6))
     assert strict.status is Status.UNCERTIFIED
     assert "rounding found no strategy within the limits that loses at most" in strict.message
@@ -375,3 +504,104 @@ def test_a_public_form_agrees_with_its_sequence_form():
         assert again.lower == pytest.approx(public.lower, abs=1e-9)
         assert again.upper == pytest.approx(public.upper, abs=1e-9)
         assert again.violation <= 1e-9
+
+
+SMALL = ("QcJc9c3d2d", ["AcKc, 8h7h, AsAh, KsQs, JdTd, 8s7s", "QdQh, KsKh, JsTs, AsQs, 9h8h"], 100, 200)
+
+
+def small_river():
+    """Return a small spot on the river."""
+    pytest.importorskip("phevaluator")
+    return HoldemSpot(*SMALL, bets="50%, 100%")
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"mixed": 4},
+        {"classes": "made", "steps": 4},
+        {"monotone": "fold", "steps": 2},
+        {"monotone": "fold, aggression", "classes": "ranks"},
+        {"mixed": 0},
+        {"mixed": 2, "steps": 4, "classes": "suits", "monotone": "fold", "sizes": 1},
+        {"classes": lambda hand: hand[0]},
+    ],
+)
+def test_limits_between_hands_hold_and_the_loss_is_proven(limits, monkeypatch):
+    for name, few_of in (("_TIED", 40), ("_TIED_AGAIN", 10), ("_MOVES", 60)):
+        monkeypatch.setattr(simplification, name, few_of)
+    spot, player = small_river(), 1
+    solution = solve(SimpleStrategy(spot.game, player=player, **limits))
+    assert solution.status is Status.CONVERGED
+    public = solution.profile.public
+    form, mixed = public.form, 0
+    for node in np.flatnonzero(form.players == player).tolist():
+        played, reached = public.behaviour(node), public.reach(player, node) > 1e-7
+        if len(played) < 2:
+            continue
+        classes = solution.problem.classes_at(node)
+        mixed += len(set(classes[reached & (played.max(axis=0) < 1.0 - 1e-7)].tolist()))
+        for number in set(classes[reached].tolist()):
+            assert np.ptp(played[:, reached & (classes == number)], axis=1).max() <= 1e-12
+        if solution.problem.monotone is not None:
+            strength = solution.problem.strengths_at(public, node)
+            names = [str(form.actions[child]) for child in form.children[node].tolist()]
+            groups = solution.problem.monotone.groups(names)
+            assert misplaced(played[:, reached], strength[reached], groups) <= 1e-9
+    assert mixed == solution.state.complexity.mixed
+    assert mixed <= limits.get("mixed", np.inf)
+    assert max(solution.certificate.violations.values()) <= 1e-9
+    again = PublicProfile(form, public.behaviour)
+    assert solution.lower == pytest.approx(-again.best_response_values[1 - player], abs=1e-9)
+    assert solution.upper == pytest.approx(again.best_response_values[player], abs=1e-9)
+    certified = solution.problem.certify(solution.profile)
+    assert certified.lower == pytest.approx(solution.lower, abs=1e-9)
+    assert certified.violation <= 1e-9
+
+
+def test_strength_is_equity_against_the_range_at_the_node():
+    spot = small_river()
+    public = PublicProfile.of(spot.public_form, solve(Nash(spot.game)).profile)
+    node = spot.public_form.find("check")
+    found = spot.game.state_strengths(public, 1, node)
+    reach = public.reach(0, node)
+    won, meets = -spot.won(spot.cards), spot.public_form.pairs(0).toarray() > 0.0
+    for hand in range(len(found)):
+        weights = reach * meets[:, hand]
+        assert found[hand] == pytest.approx(0.5 + (won[:, hand] @ weights) / weights.sum() / 2)
+
+
+@pytest.mark.parametrize("offset", OFFSETS[:2])
+def test_a_large_tree_is_rounded_while_it_is_walked(offset):
+    spot = small_river()
+    public = PublicProfile.of(spot.public_form, solve(Nash(spot.game)).profile)
+    found = RoundedProfile(public, 0, 4, offset)
+    replies, paid, complexity = found.evaluated
+    plain = PublicProfile(found.form, {node: found.behaviour(node) for node in found.form.decisions.tolist()})
+    assert replies == pytest.approx(plain.best_response_values)
+    assert paid == pytest.approx(plain.value(0))
+    problem = SimpleStrategy(spot.game, steps=4)
+    counted = problem.complexity(plain.to_profile(spot.game)[0].plan)
+    assert (complexity.infosets, complexity.mixed) == (counted.infosets, counted.mixed)
+    assert counted.off_grid <= 1e-12
+
+
+def test_large_spots_keep_their_time_limit(monkeypatch):
+    monkeypatch.setattr(simplification, "_SEARCHED", 0)
+    spot = small_river()
+    solution = solve(SimpleStrategy(spot.game, steps=4), time_limit=20.0)
+    assert solution.status is Status.CONVERGED
+    assert solution.certificate.violations == {"steps": 0.0}
+    again = PublicProfile(spot.public_form, solution.profile.public.behaviour)
+    assert solution.lower == pytest.approx(-again.best_response_values[1], abs=1e-9)
+    loose = solve(SimpleStrategy(spot.game, loss=20.0))
+    assert loose.exploitability <= 20.0
+    monkeypatch.setattr(simplification, "walk_seconds", lambda form: 60.0)
+    with pytest.raises(TimeLimitError, match=r"evaluating one rounded strategy of .* takes about 132 s"):
+        solve(SimpleStrategy(spot.game, steps=4), time_limit=20.0)
+
+
+def test_names_of_actions_leave_out_sizes():
+    names = ["fold", "call", "raise 300", "all-in"]
+    assert Monotone.parse("fold, aggression").groups(names).tolist() == [0, 1, 2, 2]
+    assert Monotone.parse("raise falls").groups(names).tolist() == [1, 1, 0, 1]

@@ -294,6 +294,18 @@ class Betting:
         fewer: Any = {kind: kept}
         return replace(self, **fewer)
 
+    def with_menu(self, seat: int, text: str) -> "Betting":
+        """Return the betting with other bet sizes of one player on all streets; raises stay as they are.
+
+        Examples
+        --------
+        >>> from treeplex.models.games.holdem.bets import Betting
+        >>> [str(size) for size in Betting("60%, a").with_menu(1, "33%").listed("bets", 1, 2)]
+        ['33%']
+        """
+        given: Any = self.bets if isinstance(self.bets, Mapping) else {"": self.bets}
+        return replace(self, bets={**given, **{f"{SEATS[seat]} {street}": text for street in STREETS}})
+
     def sizes(self, seat: int, street: int, previous: int, donk: bool) -> tuple[Size, ...]:
         """Return the sizes for a player at a decision."""
         if previous:

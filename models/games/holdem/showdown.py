@@ -51,6 +51,9 @@ _ORDERS = {
     "short": (_straights(0b1000011110000), 6, 5),
 }
 
+#: By deck, one plus the highest rank of the best straight in each set of ranks, 0 if there is none.
+STRAIGHTS = {deck: order[0] for deck, order in _ORDERS.items()}
+
 
 def strengths(board: Sequence[int], hands: Indices, deck: str = "full") -> Indices:
     """Return the strength of hands on a board of five cards: larger is stronger, and equal hands split.

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from os import PathLike, fspath
 from pathlib import Path
@@ -26,6 +27,7 @@ from ...constraints import LinearConstraint
 from ..betting import Offer, PlacedOffer
 from .bets import SEATS, Betting
 from .cards import DECKS, Range, read_board
+from .hand_classes import HAND_CLASSES, classes_at, strengths_at
 from .locks import Lock, constraints_of, line_functionals, shares
 from .situation import NOT_PARAMETERS, Situation, SpotSize, check_chips, hands_of, read_cap, read_rake
 from .size import SEQUENCE_FORM, check_size, spot_size
@@ -251,6 +253,30 @@ class HoldemSpot(Situation):
         """
         return constraints_of(self, self.locks)
 
+    def with_menu(self, seat: int, sizes: str) -> "HoldemSpot":
+        """Return the spot with other bet sizes of one player on all streets.
+
+        Parameters
+        ----------
+        seat : {0, 1}
+            Out of position, or in position.
+        sizes : str
+            Such as ``"33%, 75%, a"``. Raises, lines and the other player's bets stay as they are.
+
+        Raises
+        ------
+        InvalidGameError
+            If the sizes cannot be read.
+
+        Examples
+        --------
+        >>> from treeplex.models.games.holdem import HoldemSpot
+        >>> spot = HoldemSpot("QcJc9c3d2d", ["AcKc, 8h7h", "QdQh"], pot=100, stack=200, bets="100%")
+        >>> spot.with_menu(0, "33%, 75%").size.nodes > spot.size.nodes
+        True
+        """
+        return replace(self, bets=None, betting=self.betting.with_menu(seat, sizes), spec="")
+
     def load_strategy(self, path: str | Path, player: int) -> Strategy:
         """Read a player's strategy from the file of a solved spot, or from another strategy file.
 
@@ -291,6 +317,8 @@ class HoldemGame(Game):
             learned_to=_TOLERANCE * spot.pot,
             exact_up_to=_TINY,
         )
+        self.state_classes = {name: partial(classes_at, spot, name) for name in HAND_CLASSES}
+        self.state_strengths = partial(strengths_at, spot)
         if spot.rake:
             self.default_problem = "epsilon-nash"
 
