@@ -1,9 +1,9 @@
 """``treeplex review``: the cost of a player's decisions, and the costliest habits."""
 
+import math
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +11,7 @@ import typer
 
 from ..seqform.errors import InvalidGameError, PlayLogError, nearest
 from ..seqform.errors import shown as quoted
-from ..seqform.limits import doing
+from ..seqform.limits import doing, now
 from ..seqform.sheet import Column, Row, Sheet, Table, count, counted, decimals, setting, several
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_note
 from .files import STANDARD_OUTPUT, Record, check_files, write_file
@@ -19,7 +19,7 @@ from .fit import expecting
 from .match import blinds_of, chips_of
 from .options import HtmlOption, JsonOption, TimeOption, reader, seat, whole
 from .outputs import Output, Outputs, page, pages
-from .progress import filling, waiting
+from .progress import waiting
 from .tables import print_sheet, seconds_text
 
 if TYPE_CHECKING:
@@ -32,7 +32,20 @@ if TYPE_CHECKING:
 #: The keys of the JSON.
 KEYS = (
     *("files", "hero", "against", "seat", "streets", "confidence", "games", "read", "hands", "decisions"),
-    *("mapped", "lost", "gap", "result", "habits", "costliest", "left_out", "skipped", "status", "message", "time"),
+    *(
+        "mapped",
+        "lost",
+        "gap",
+        "result",
+        "adjusted",
+        "habits",
+        "costliest",
+        "left_out",
+        "skipped",
+        "status",
+        "message",
+        "time",
+    ),
 )
 #: The streets that are reviewed, and the word for equilibria computed here.
 STREETS, EQUILIBRIUM = ("preflop", "river"), "equilibrium"
@@ -40,6 +53,8 @@ STREETS, EQUILIBRIUM = ("preflop", "river"), "equilibrium"
 #: before the flop, and a share of the pot after it.
 _STACKS = (5, 7, 10, 15, 20, 30, 40, 60, 80, 100, 150, 200)
 _PREFLOP, _SPOT = 0.005, 0.002
+#: The share of the time limit that is spent on rivers.
+_PART = 0.7
 #: The number of the river among the streets of a hand.
 _RIVER = 3
 #: With a larger gap, in big blinds per 100 hands, strategies are no equilibrium.
@@ -206,13 +221,14 @@ def review(played: _Hands, *, scope: _Scope, logs: _Logs, time_limit: TimeOption
         streets=list(scope.streets) if played.against == EQUILIBRIUM else None, confidence=shown.confidence,
     )  # fmt: skip
     if scope.spot is not None:
-        return _print_spot(played, scope, logs, record)
+        return _print_spot(played, scope, logs)
     with record.interruptible(time_limit):
         with deferring_interrupts():
             from ..models.review import review as reviewed
-        games = _Games(played, scope, record.shown)
-        with filling("reading hands", "lines", shown=record.shown) as progress:
-            hands = _reader(played.hands, logs, progress)
+        end = math.inf if time_limit is None else now() + _PART * time_limit
+        with waiting("reviewing", shown=record.shown) as tell:
+            games = _Games(played, scope, tell, end)
+            hands = _reader(played.hands, logs, lambda lines, _: tell(f"{lines:,} lines read"))
             met = expecting(hands, played.hands[0], played.hero)
             found = reviewed(met, played.hero, games.of_hand, confidence=shown.confidence, where=hands.place)
     for reason, number in games.left_out.items():
@@ -247,10 +263,13 @@ def _reader(
 class _Games:
     """The solved games of each hand."""
 
-    def __init__(self, played: _Hands, scope: _Scope, shown: bool) -> None:
-        self.played, self.scope, self.shown = played, scope, shown
+    def __init__(
+        self, played: _Hands, scope: _Scope, tell: Callable[[str], None] = lambda what: None, end: float = math.inf
+    ) -> None:
+        self.played, self.scope, self.tell, self.end = played, scope, tell, end
         self.left_out: dict[str, int] = {}
-        self._rivers: dict[Any, ReviewedGame | None] = {}
+        self._preflop: dict[int, ReviewedGame] = {}
+        self._rivers: dict[str, ReviewedGame] = {}
         self._fixed = None if played.against == EQUILIBRIUM else self._file(played.against)
 
     def of_hand(self, hand: "Hand") -> "Iterator[ReviewedGame]":
@@ -278,7 +297,7 @@ class _Games:
         if abs(stack - nearest_one) > 0.25 * nearest_one:
             self._leave(f"stacks far from {_STACKS[0]} to {_STACKS[-1]} big blinds")
             return None
-        return _solved_preflop(nearest_one, self.shown)
+        return _solved_preflop(nearest_one, self.tell)
 
     @property
     def _river_seat(self) -> int | None:
@@ -288,11 +307,13 @@ class _Games:
     def _leave(self, reason: str) -> None:
         self.left_out[reason] = self.left_out.get(reason, 0) + 1
 
-    @cache  # noqa: B019
     def _reviewed(self, solved: "SolvedPreflop") -> "ReviewedGame":
         from ..models.review import ReviewedPreflop
 
-        return ReviewedPreflop(solved, seat=self.played.seat)
+        stack = solved.rules.stack
+        if stack not in self._preflop:
+            self._preflop[stack] = ReviewedPreflop(solved, seat=self.played.seat)
+        return self._preflop[stack]
 
     def _river(self, hand: "Hand", solved: "SolvedPreflop") -> "ReviewedGame | None":
         """Return the solved river of a hand, which hands on the same one share."""
@@ -305,14 +326,17 @@ class _Games:
             return None
         key = spot.to_toml()
         if key not in self._rivers:
-            if sum(one is not None for one in self._rivers.values()) >= self.scope.spots:
+            if len(self._rivers) >= self.scope.spots:
                 self._leave(f"rivers beyond the first {self.scope.spots} (--spots)")
                 return None
-            number = len(self._rivers) + 1
-            with waiting(f"river {number} of at most {self.scope.spots}", shown=self.shown):
-                self._rivers[key] = ReviewedSpot(
-                    _solved_spot(spot), f"river {spot.board}", self._river_seat, assumed="the ranges on the river"
-                )
+            if now() >= self.end:
+                self._leave("rivers not solved within the time limit")
+                return None
+            self.tell(f"river {len(self._rivers) + 1} of at most {self.scope.spots}")
+            name = f"river {len(self._rivers) + 1}, {spot.board}"
+            self._rivers[key] = ReviewedSpot(
+                _solved_spot(spot), name, self._river_seat, assumed="the ranges on the river"
+            )
         return self._rivers[key]
 
     def _file(self, name: str) -> "ReviewedGame":
@@ -330,7 +354,8 @@ class _Games:
             )
         if not Path(name).exists():
             raise CommandLineError(f"--against {name}: no such file")
-        with doing(f"{name} was read"), waiting(f"solving {name}", shown=self.shown):
+        self.tell(name)
+        with doing(f"{name} was read"):
             if suffix == ".toml":
                 return ReviewedSpot(_solved_spot(HoldemSpot.from_file(name)), name, seat=self.played.seat)
             if SolvedSpot.recognises(name):
@@ -353,8 +378,11 @@ def _preflop_file(name: str) -> tuple[Any, Any]:
     return Preflop(**game.parameters), Profile.load(name, game)
 
 
-@cache
-def _solved_preflop(stack: int, shown: bool) -> "SolvedPreflop":
+#: The preflop games that were solved, by stack.
+_known_preflop: "dict[int, SolvedPreflop]" = {}
+
+
+def _solved_preflop(stack: int, tell: Callable[[str], None]) -> "SolvedPreflop":
     """Return an equilibrium of the preflop game with a stack in big blinds."""
     from ..models.games.holdem import Preflop
     from ..models.games.holdem.preflop_solved import SolvedPreflop
@@ -362,9 +390,12 @@ def _solved_preflop(stack: int, shown: bool) -> "SolvedPreflop":
     from ..solvers.methods import DCFR
     from ..solvers.solve import solve_part
 
-    rules = Preflop(stack=stack, continuations=1)
-    with waiting(f"an equilibrium of {rules.game.spec}", shown=shown):
-        return SolvedPreflop(rules, solve_part(Nash(rules.game), DCFR(), tol=_PREFLOP).profile)
+    if stack not in _known_preflop:
+        rules = Preflop(stack=stack, continuations=1)
+        tell(f"an equilibrium of {rules.game.spec}")
+        solution = solve_part(Nash(rules.game), DCFR(), tol=_PREFLOP)
+        _known_preflop[stack] = SolvedPreflop(rules, solution.profile)
+    return _known_preflop[stack]
 
 
 def _solved_spot(spot: "HoldemSpot") -> "SolvedSpot":
@@ -391,7 +422,7 @@ def _spot(hand: "Hand", street: str, scope: _Scope, solved: "SolvedPreflop | Non
     return spot_of_hand(hand, street, ranges, scope.bets)
 
 
-def _print_spot(played: _Hands, scope: _Scope, logs: _Logs, record: Record) -> int:
+def _print_spot(played: _Hands, scope: _Scope, logs: _Logs) -> int:
     """Print the spot at a street of a hand as a file."""
     from ..models.review import ReviewedPreflop
 
@@ -407,7 +438,7 @@ def _print_spot(played: _Hands, scope: _Scope, logs: _Logs, record: Record) -> i
     hand = next((one for number, one in enumerate(hands, 1) if number == wanted), None)
     if hand is None:
         raise CommandLineError(f"--spot {scope.spot}: expected a hand from 1 to {hands.num_hands:,}")
-    games = _Games(played, scope, record.shown)
+    games = _Games(played, scope)
     solved: SolvedPreflop | None = None
     if None in (scope.oop, scope.ip):
         fixed = games._fixed
@@ -432,6 +463,7 @@ def _plain(found: "Review", top: int) -> dict[str, Any]:
         "lost": asdict(found.lost),
         "gap": found.gap,
         "result": None if found.result is None else asdict(found.result),
+        "adjusted": None if found.adjusted is None else asdict(found.adjusted),
         "habits": [asdict(one) | {"cost": one.cost} for one in found.habits[:top]],
         "costliest": [asdict(one) for one in found.costliest(top)],
         "left_out": found.left_out,
@@ -464,6 +496,8 @@ def review_sheet(record: dict[str, Any]) -> Sheet:
     near, gap = record["against"] == EQUILIBRIUM, record["gap"]
     judged = "equilibria computed here: " + ", ".join(record["games"]) if near else record["against"]
     proof = None if near or gap is None else f"at least the part beyond {_rate(gap)} BB/100 of the value of the game"
+    is_spot = not near and any(one["board"] for one in record["costliest"] or ())
+    reach = ", if the spot is reached with its range" if is_spot else ""
     mapped = f", {count(record['mapped'])} of them with the nearest size of the game" if record["mapped"] else ""
     return Sheet(
         [
@@ -473,6 +507,7 @@ def review_sheet(record: dict[str, Any]) -> Sheet:
             Row("lost", record["lost"], _interval, f", confidence {setting(record['confidence'])}"),
             Row("gap", proof, label="proven"),
             Row("result", record["result"], _interval, ", as played"),
+            Row("adjusted", record["adjusted"], _interval, f", without the luck of the deal{reach}", "without luck"),
             Row("left_out", left_out, several(str)),
             Row("skipped", skipped, "; ".join),
             Row("seconds", seconds_text()),

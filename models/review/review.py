@@ -14,6 +14,7 @@ from ..matches import Hand
 from ..matches.match import half_width
 from .decisions import Decision, Judge
 from .habits import Class, Habit, exploited, habits_of
+from .luck import luck_of
 from .solved_games import LeftOutError, Passage, ReviewedGame
 
 
@@ -55,8 +56,9 @@ class Review:
         In the order of the hands.
     losses : ndarray of float64, shape (hands,)
         The EV lost in each reviewed hand, in big blinds.
-    won : tuple of float
-        The result of each reviewed hand, in big blinds, if it is known.
+    won, without_luck : tuple of float
+        The result of each reviewed hand, in big blinds, if it is known: as played, and without the luck of the deal
+        (:class:`~treeplex.models.play.Aivat`, with the solved game as its value function).
     gap : float or None
         How much the losses may exceed losses of the value of the game, in big blinds per 100 hands, because the
         strategies are not exactly an equilibrium; ``None`` if a game is not zero-sum.
@@ -73,6 +75,7 @@ class Review:
     decisions: tuple[Decision, ...]
     losses: Floats
     won: tuple[float, ...]
+    without_luck: tuple[float, ...]
     gap: float | None
     left_out: dict[str, int]
     confidence: float
@@ -88,6 +91,11 @@ class Review:
     def result(self) -> Rate | None:
         """The winnings per 100 hands, in hands whose result is known; ``None`` if there are none."""
         return Rate.of(self.won, self.confidence) if self.won else None
+
+    @cached_property
+    def adjusted(self) -> Rate | None:
+        """The winnings per 100 hands without luck; ``None`` if no result is known."""
+        return Rate.of(self.without_luck, self.confidence) if self.without_luck else None
 
     @property
     def habits(self) -> tuple[Habit, ...]:
@@ -166,7 +174,7 @@ def review(
     games_of = game_of if callable(game_of) else lambda hand: (game_of,)
     left_out: Counter[str] = Counter()
     passages: dict[ReviewedGame, list[tuple[int, str, Passage]]] = defaultdict(list)
-    read, places, won = 0, dict[int, int](), list[float]()
+    read, places, won = 0, dict[int, int](), dict[int, float]()
     for number, hand in enumerate(hands, 1):
         if hero not in hand.players:
             left_out["other players"] += 1
@@ -184,8 +192,8 @@ def review(
             if number not in places:
                 places[number] = len(places)
                 if hand.won is not None:
-                    won.append(float(hand.won[hand.players.index(hero)]) / float(hand.big_blind))
-    losses, decisions, gap = np.zeros(len(places)), list[Decision](), 0.0
+                    won[number] = float(hand.won[hand.players.index(hero)]) / float(hand.big_blind)
+    losses, decisions, gap, luck = np.zeros(len(places)), list[Decision](), 0.0, luck_of(passages)
     played: dict[ReviewedGame, tuple[Counter[int], float, Floats]] = {}
     for game, entries in passages.items():
         judge = Judge(game, [step.node for *_, passage in entries for step in passage.steps])
@@ -209,7 +217,8 @@ def review(
         len(places),
         tuple(decisions),
         losses,
-        tuple(won),
+        tuple(won.values()),
+        tuple(one - luck[number] for number, one in won.items()),
         None if np.isnan(gap) else float(100.0 * gap / max(1, len(places))),
         dict(left_out),
         confidence,

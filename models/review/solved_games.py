@@ -7,7 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from ...seqform.arrays import Indices
 from ...seqform.errors import PlayLogError
+from ...seqform.game import Game
 from ...seqform.public_form import PublicForm
 from ...seqform.public_profile import PublicProfile
 from ...seqform.rules import CHANCE
@@ -70,6 +72,12 @@ class Passage:
         Big blinds per payoff unit.
     steps : tuple of Step
         The hero's decisions.
+    ended : int
+        The public state at which the hand ended, or the last one before an action of another size.
+    other : int
+        The index of the opponent's private state; −1 if it is unknown.
+    won : float or None
+        The hero's result in payoff units, if it is known.
     ends : str
         The reason why later decisions are not in the game; empty if all are.
     """
@@ -78,6 +86,9 @@ class Passage:
     state: int
     unit: float
     steps: tuple[Step, ...]
+    ended: int
+    other: int
+    won: float | None
     ends: str = ""
 
 
@@ -87,6 +98,7 @@ class ReviewedGame(ABC):
     Attributes
     ----------
     name : str
+    game : Game
     profile : PublicProfile
     seats : tuple of str
     assumed : str
@@ -94,6 +106,7 @@ class ReviewedGame(ABC):
     """
 
     name: str
+    game: Game
     assumed: str = ""
     profile: PublicProfile
     seats: tuple[str, str]
@@ -160,12 +173,23 @@ class ReviewedGame(ABC):
             yield node, self.street(node), self.situation(node)
 
 
-def _state(hand: Hand, seat: int) -> int:
-    """Return the number of a seat's two cards."""
+def _number(hand: Hand, seat: int) -> int | None:
+    """Return the number of a seat's two cards, if they are known."""
     cards = hand.cards[seat] or hand.shown[seat]
-    if cards is None:
+    return None if cards is None else int(hand_numbers(np.array([cards]))[0])
+
+
+def _state(hand: Hand, seat: int) -> int:
+    found = _number(hand, seat)
+    if found is None:
         raise LeftOutError("own cards unknown")
-    return int(hand_numbers(np.array([cards]))[0])
+    return found
+
+
+def _place_of(numbers: Indices, number: int | None) -> int:
+    """Return the index of a hand in a range; −1 if it is not there."""
+    found = np.flatnonzero(numbers == number)
+    return int(found[0]) if len(found) else -1
 
 
 class ReviewedSpot(ReviewedGame):
@@ -194,7 +218,7 @@ class ReviewedSpot(ReviewedGame):
     ) -> None:
         self.solved, self.spot, self.seat, self.tolerance = solved, solved.spot, seat, tolerance
         self.name, self.assumed = name or f"the spot {solved.spot.board}", assumed
-        self.profile = solved.profile
+        self.profile, self.game = solved.profile, solved.spot.game
         self._numbers = ComputedNumbers(self.spot, self.profile)
 
     def follow(self, hand: Hand, name: str) -> Passage:
@@ -218,19 +242,22 @@ class ReviewedSpot(ReviewedGame):
         seat = playing.index(own)
         if self.seat is not None and seat != self.seat:
             raise LeftOutError("other seat")
-        number = _state(hand, own)
-        found = np.flatnonzero(spot.hands[seat] == number)
-        if not len(found):
+        state = _place_of(spot.hands[seat], _state(hand, own))
+        if state < 0:
             raise LeftOutError("own hand outside the range of the spot")
-        steps, ends = self._steps(hand, first, playing, own, pot)
-        return Passage(seat, int(found[0]), pot / spot.pot / float(hand.big_blind), tuple(steps), ends)
+        other = _place_of(spot.hands[1 - seat], _number(hand, playing[1 - seat]))
+        unit, won = pot / spot.pot, None
+        if hand.won is not None:  # payoffs do not count what was put in before, nor half of the pot
+            won = float(hand.won[own] + before[own] + hand.antes[own]) / unit - spot.pot / 2
+        steps, ended, ends = self._steps(hand, first, playing, own, pot)
+        return Passage(seat, state, unit / float(hand.big_blind), tuple(steps), ended, other, won, ends)
 
-    def _steps(self, hand: Hand, first: int, playing: list[int], own: int, pot: float) -> tuple[list[Step], str]:
-        """Follow the actions through the tree; return the hero's decisions, and why they end early."""
-        form, node, steps = self.form, 0, list[Step]()
+    def _steps(self, hand: Hand, first: int, playing: list[int], own: int, pot: float) -> tuple[list[Step], int, str]:
+        """Follow the actions through the tree; return the hero's decisions, the end, and why they end early."""
+        form, node, ended, steps = self.form, 0, 0, list[Step]()
         stacks = [stack - ante for stack, ante in zip(hand.stacks, hand.antes, strict=True)]
         before = hand.paid_before(first)
-        paid = dict.fromkeys(playing, 0.0)
+        paid, same = dict.fromkeys(playing, 0.0), True
         for each, (_, _, word) in zip(amounts(hand.blinds, stacks, hand.history), hand.history, strict=True):
             if each.street < first:
                 continue
@@ -239,16 +266,17 @@ class ReviewedSpot(ReviewedGame):
                 names = self.actions(node)
                 node = int(form.children[node][names.index(CARDS[dealt])])
             if form.players[node] != playing.index(each.seat):
-                return steps, "after an all-in of the spot" if form.players[node] < 0 else "other actions"
+                return steps, ended, "after an all-in of the spot" if form.players[node] < 0 else "other actions"
             high, total = max(paid.values()), float(each.in_all - before[each.seat])
             place, exact = self._place(node, word, (total - high) / (pot + 2.0 * high))
             if place is None:
-                return steps, "other actions"
+                return steps, ended, "other actions"
             if each.seat == own:
                 steps.append(Step(node, place, word, not exact))
             paid[each.seat] = max(paid[each.seat], total)
-            node = int(form.children[node][place])
-        return steps, ""
+            same, node = same and exact, int(form.children[node][place])
+            ended = node if same else ended
+        return steps, ended, ""
 
     def _place(self, node: int, word: str, size: float) -> tuple[int | None, bool]:
         """Return the action of the spot for a recorded one, and whether it has the same size."""
@@ -331,7 +359,7 @@ class ReviewedPreflop(ReviewedGame):
         tolerance: float = STACK_TOLERANCE,
     ) -> None:
         self.solved, self.seat, self.tolerance = solved, seat, tolerance
-        self.profile, self.rules = solved.profile, solved.rules
+        self.profile, self.rules, self.game = solved.profile, solved.rules, solved.rules.game
         self.name = name or self.rules.game.spec
         self._lines = MenuLines(solved.form, float(self.rules.stack))
 
@@ -357,12 +385,18 @@ class ReviewedPreflop(ReviewedGame):
             nodes, ends = self._longest([word for _, word in words], float(hand.big_blind)), "other actions"
         if len(nodes) <= len(words) and not ends:
             ends = "after an all-in of the game"
-        steps = []
+        steps, ended, same = list[Step](), 0, not ends
         for node, child, (who, word) in zip(nodes, nodes[1:], words, strict=False):
+            exact = self._same(child, word, hand)
+            same = same and exact
+            ended = child if same else ended
             if who == own:
                 place = int(np.flatnonzero(self.form.children[node] == child)[0])
-                steps.append(Step(node, place, word, not self._same(child, word, hand)))
-        return Passage(seat, int(CLASS_OF_HAND[number]), 1.0, tuple(steps), ends)
+                steps.append(Step(node, place, word, not exact))
+        theirs = _number(hand, 1 - own)
+        other = -1 if theirs is None else int(CLASS_OF_HAND[theirs])
+        won = None if hand.won is None else float(hand.won[own]) / float(hand.big_blind)
+        return Passage(seat, int(CLASS_OF_HAND[number]), 1.0, tuple(steps), ended, other, won, ends)
 
     def _longest(self, words: list[str], level: float) -> list[int]:
         """Return the nodes of the longest beginning of a line that the game has."""

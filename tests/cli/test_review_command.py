@@ -38,6 +38,7 @@ def test_a_planted_leak_comes_first(folder: Path, tmp_path: Path, capsys: pytest
     assert record["habits"][0]["kind"] == "fold"
     assert record["hands"] == record["read"] == 500
     assert len(record["habits"]) == len(record["costliest"]) == 3
+    assert record["adjusted"]["upper"] - record["adjusted"]["lower"] < 2 * record["result"]["upper"]
     assert record["lost"]["lower"] < record["lost"]["mean"] < record["lost"]["upper"]
     assert record["costliest"][0]["loss"] >= record["costliest"][0]["lower"] > 0
     rows = list(csv.DictReader(table.read_text().splitlines()))

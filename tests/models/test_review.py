@@ -55,6 +55,23 @@ def test_an_equilibrium_player_has_no_habits() -> None:
     assert found.left_out == {}
 
 
+def test_results_without_luck_vary_less_and_have_the_same_mean() -> None:
+    """Two players who follow the file: the expectation is the value of the spot minus what was put in before."""
+    found = reviewed(written(either(400, 3000), seed=6))
+    solved = river()
+    # Half a big blind per chip; five big blinds were put in before.
+    expected = 100.0 * (0.5 * (solved.profile.value(0) + solved.spot.pot / 2) - 5.0)
+    assert found.result is not None
+    assert found.adjusted is not None
+    widths = []
+    for rate in (found.adjusted, found.result):
+        assert rate.lower is not None
+        assert rate.upper is not None
+        assert rate.lower < expected < rate.upper
+        widths.append(rate.upper - rate.lower)
+    assert widths[0] < 0.9 * widths[1]
+
+
 def test_losses_of_a_strategy_add_up_to_what_it_lacks_of_a_best_response() -> None:
     """The identity of the class Judge, with reach and losses summed by hand over all infosets."""
     solved = river()
