@@ -102,8 +102,8 @@ class _Log:
         str,
         typer.Argument(
             metavar="LOG",
-            help="A log written by 'treeplex play'; for preflop games and spots, also hand histories (.phh, .phhs, or "
-            "a folder of them), possibly compressed. - reads standard input.",
+            help="A log written by 'treeplex play'; for preflop games and spots, also hand histories (PHH, "
+            "PokerStars, ACPC, Slumbot, or a folder of them), possibly compressed. - reads standard input.",
         ),
     ]
     game: Annotated[str, typer.Option(metavar="GAME", help=f"The game of the log: {GAME_HELP}")]

@@ -2,6 +2,7 @@
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -81,7 +82,13 @@ _HABITS = (
 )
 _DECISIONS = (
     *(Column("where", heading="hand"), Column("street"), Column("board"), Column("cards"), Column("line")),
-    *(Column("played"), Column("best"), Column("loss", _rate, "BB lost"), Column("lower", _rate, "at least", "–")),
+    *(
+        Column("played"),
+        Column("best"),
+        Column("times", count),
+        Column("loss", _rate, "BB lost"),
+        Column("lower", _rate, "at least", "–"),
+    ),
 )
 
 
@@ -225,6 +232,7 @@ def review(played: _Hands, *, scope: _Scope, logs: _Logs, time_limit: TimeOption
     with record.interruptible(time_limit):
         with deferring_interrupts():
             from ..models.review import review as reviewed
+            from ..models.review.solved_games import UNKNOWN
         end = math.inf if time_limit is None else now() + _PART * time_limit
         with waiting("reviewing", shown=record.shown) as tell:
             games = _Games(played, scope, tell, end)
@@ -239,6 +247,12 @@ def review(played: _Hands, *, scope: _Scope, logs: _Logs, time_limit: TimeOption
         print_note(
             f"the strategies of {played.against} are no equilibrium: best responses gain {found.gap:.1f} BB/100; if "
             "fit wrote the file, --seat should be the seat of fit"
+        )
+    hidden = found.left_out.get(UNKNOWN, 0)
+    if hidden:
+        print_note(
+            f"the cards of {played.hero} are unknown in {hidden:,} hands; if only some hands are shown, the others are "
+            "no fair sample, and frequencies and totals are wrong"
         )
     skipped = [asdict(bad) for bad in hands.bad]
     return Outputs(record).deliver(
@@ -454,6 +468,7 @@ def _print_spot(played: _Hands, scope: _Scope, logs: _Logs) -> int:
 
 def _plain(found: "Review", top: int) -> dict[str, Any]:
     """Return a review as JSON."""
+    times = Counter(one.same for one in found.decisions)
     return {
         "read": found.read,
         "hands": found.hands,
@@ -465,7 +480,7 @@ def _plain(found: "Review", top: int) -> dict[str, Any]:
         "result": None if found.result is None else asdict(found.result),
         "adjusted": None if found.adjusted is None else asdict(found.adjusted),
         "habits": [asdict(one) | {"cost": one.cost} for one in found.habits[:top]],
-        "costliest": [asdict(one) for one in found.costliest(top)],
+        "costliest": [asdict(one) | {"times": times[one.same]} for one in found.costliest(top)],
         "left_out": found.left_out,
     }
 
@@ -495,7 +510,8 @@ def review_sheet(record: dict[str, Any]) -> Sheet:
     left_out = [f"{count(number)} {reason}" for reason, number in (record["left_out"] or {}).items()]
     near, gap = record["against"] == EQUILIBRIUM, record["gap"]
     judged = "equilibria computed here: " + ", ".join(record["games"]) if near else record["against"]
-    proof = None if near or gap is None else f"at least the part beyond {_rate(gap)} BB/100 of the value of the game"
+    proven = not near and gap is not None and not any(record["games"].values()) and gap < record["lost"]["mean"]
+    proof = None if not proven else f"all but {_rate(gap)} BB/100 of it, as a loss of the value of the game"
     is_spot = not near and any(one["board"] for one in record["costliest"] or ())
     reach = ", if the spot is reached with its range" if is_spot else ""
     mapped = f", {count(record['mapped'])} of them with the nearest size of the game" if record["mapped"] else ""

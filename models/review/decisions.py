@@ -41,7 +41,8 @@ class Decision:
         EV lost against the best action, in big blinds.
     lower : float or None
         The part of it, in big blinds, that is proven as a loss of the value of the game. ``None`` if `loss` is an
-        estimate, because something is assumed about the hand, or if the game is not zero-sum.
+        estimate, because the game has another pot, stack or size than the hand, or something else is assumed, and if
+        the game is not zero-sum.
     usual : dict of str to float
         The probability of each kind of action in the strategy of the game for the hero's seat.
     """
@@ -63,6 +64,11 @@ class Decision:
     loss: float
     lower: float | None
     usual: dict[str, float]
+
+    @property
+    def same(self) -> tuple[str, ...]:
+        """Its game, line, hand and action, which equal decisions have in common."""
+        return self.game, self.board, self.line, self.cards, self.action
 
     @property
     def infosets(self) -> tuple[str, str, str]:
@@ -151,7 +157,8 @@ class Judge:
         for kind, often in zip(kinds, game.profile.behaviour(node)[:, state].tolist(), strict=True):
             usual[kind] += often
         loss = float(losses[step.place])
-        lower = None if self.gap is None or game.assumed else max(0.0, loss - self.gap / reach)
+        known = self.gap is not None and step.exact and not game.assumed
+        lower = max(0.0, loss - (self.gap or 0.0) / reach) if known else None
         return Decision(
             hand,
             where,

@@ -111,8 +111,11 @@ class Review:
         return tuple(sorted((one for one in found if one.cost > 0.0), key=lambda one: (-one.cost, one.infosets)))
 
     def costliest(self, count: int) -> tuple[Decision, ...]:
-        """Return the decisions that lost the most, at most a given number of them."""
-        return tuple(sorted((one for one in self.decisions if one.loss > 0.0), key=lambda one: -one.loss)[:count])
+        """Return the decisions that lost the most, at most a given number; of equal ones only the first."""
+        found: dict[tuple[str, ...], Decision] = {}
+        for one in sorted((one for one in self.decisions if one.loss > 0.0), key=lambda one: -one.loss):
+            found.setdefault(one.same, one)
+        return tuple(found.values())[:count]
 
 
 def review(

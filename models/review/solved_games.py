@@ -25,6 +25,10 @@ from ..observations.hands import MenuLines, nearest_size
 
 #: The relative difference of stack-to-pot ratios, and of preflop stacks, up to which a hand belongs to a game.
 SPOT_TOLERANCE, STACK_TOLERANCE = 0.1, 0.25
+#: The relative difference up to which ratios count as equal.
+_SAME = 1e-9
+#: The reason why hands without the hero's cards are left out.
+UNKNOWN = "own cards unknown"
 #: The kinds of actions, with their verbs.
 KINDS = {"fold": "folds", "check": "checks", "call": "calls", "bet": "bets", "raise": "raises"}
 #: The strength of hands by equity against the opponent's range, weakest first.
@@ -50,12 +54,15 @@ class Step:
         The recorded action.
     mapped : bool
         Whether the game has another size instead of the recorded one.
+    exact : bool
+        Whether the game has the pot, the stacks and all sizes of the hand, so that bounds in the game hold for it.
     """
 
     node: int
     place: int
     played: str
     mapped: bool
+    exact: bool
 
 
 @dataclass(frozen=True)
@@ -182,7 +189,7 @@ def _number(hand: Hand, seat: int) -> int | None:
 def _state(hand: Hand, seat: int) -> int:
     found = _number(hand, seat)
     if found is None:
-        raise LeftOutError("own cards unknown")
+        raise LeftOutError(UNKNOWN)
     return found
 
 
@@ -254,10 +261,12 @@ class ReviewedSpot(ReviewedGame):
 
     def _steps(self, hand: Hand, first: int, playing: list[int], own: int, pot: float) -> tuple[list[Step], int, str]:
         """Follow the actions through the tree; return the hero's decisions, the end, and why they end early."""
-        form, node, ended, steps = self.form, 0, 0, list[Step]()
+        form, spot, node, ended, steps = self.form, self.spot, 0, 0, list[Step]()
         stacks = [stack - ante for stack, ante in zip(hand.stacks, hand.antes, strict=True)]
         before = hand.paid_before(first)
         paid, same = dict.fromkeys(playing, 0.0), True
+        left = float(min(stacks[who] - before[who] for who in playing))
+        equal = abs(left * spot.pot - spot.stack * pot) <= _SAME * spot.stack * pot
         for each, (_, _, word) in zip(amounts(hand.blinds, stacks, hand.history), hand.history, strict=True):
             if each.street < first:
                 continue
@@ -272,7 +281,7 @@ class ReviewedSpot(ReviewedGame):
             if place is None:
                 return steps, ended, "other actions"
             if each.seat == own:
-                steps.append(Step(node, place, word, not exact))
+                steps.append(Step(node, place, word, not exact, equal and same and exact))
             paid[each.seat] = max(paid[each.seat], total)
             same, node = same and exact, int(form.children[node][place])
             ended = node if same else ended
@@ -350,6 +359,7 @@ class ReviewedPreflop(ReviewedGame):
     """
 
     seats = PREFLOP_SEATS
+    assumed = "the stacks, the sizes and the play after the flop"
 
     def __init__(
         self,
@@ -392,7 +402,7 @@ class ReviewedPreflop(ReviewedGame):
             ended = child if same else ended
             if who == own:
                 place = int(np.flatnonzero(self.form.children[node] == child)[0])
-                steps.append(Step(node, place, word, not exact))
+                steps.append(Step(node, place, word, not exact, exact=False))
         theirs = _number(hand, 1 - own)
         other = -1 if theirs is None else int(CLASS_OF_HAND[theirs])
         won = None if hand.won is None else float(hand.won[own]) / float(hand.big_blind)
