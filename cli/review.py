@@ -18,7 +18,8 @@ from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_no
 from .files import STANDARD_OUTPUT, Record, check_files, write_file
 from .fit import expecting
 from .match import blinds_of, chips_of
-from .options import HtmlOption, JsonOption, TimeOption, reader, seat, whole
+from .options import HtmlOption, JsonOption, TimeOption, reader, whole
+from .options import seat as read_seat
 from .outputs import Output, Outputs, page, pages
 from .progress import waiting
 from .tables import print_sheet, seconds_text
@@ -126,7 +127,7 @@ class _Hands:
         int | None,
         typer.Option(
             metavar="0|1",
-            parser=seat,
+            parser=read_seat,
             help="Review only hands in this seat: 0 is the small blind, or out of position in a spot. With a file of "
             "'fit', give the seat of that command.",
         ),

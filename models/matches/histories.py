@@ -36,6 +36,8 @@ _ATOM = r"""(?:true|false|inf|[+-]?[0-9][0-9_.:]*|'[^'\x00-\x08\x0a-\x1f\x7f]*'|
 _LINE = re.compile(rf"([A-Za-z0-9_]+)[ \t]*=[ \t]*({_ATOM}|\[(?:{_ATOM}(?:, ?{_ATOM})*)?\])[ \t\r]*")
 _NUMBER = re.compile(rb"hand[ \t]*=[ \t]*([0-9]+|'[^']+'|\"[^\"]+\")[ \t]*(?:#.*)?\r?")
 _STARS = re.compile(rb"(?:\xef\xbb\xbf)?PokerStars [^\n]*?#([0-9]+)")
+#: A line before a hand in a transcript of PokerStars.
+_NUMBERED = re.compile(rb"\*{5,} # [0-9]+ \*{5,}")
 _HEADER = re.compile(rb"\[[^\[\],=]+\][ \t]*(?:#.*)?\r?")
 #: Keys of other variants of the format that would change the winnings.
 _OTHER_GAMES = ("bring_in", "small_bet", "big_bet")
@@ -189,7 +191,7 @@ class HandHistories:
 
     def _read(self, block: list[bytes], line: int, size: int, header: bytes, form: str) -> Iterator[Hand]:
         """Yield the hand described by the lines after a header, if there is one."""
-        if not form and all(one.lstrip()[:1] in (b"", b"#", b"*") for one in block):
+        if not form and all(one.lstrip()[:1] in (b"", b"#") or _NUMBERED.match(one) for one in block):
             return
         try:
             if size > LONGEST:
@@ -219,14 +221,13 @@ def _has_hands(path: Path) -> bool:
         return True
     if not name.endswith(_OTHERS) or not path.is_file():
         return False
-    found = foreign_file(path, unpack=True)
-    if found is not None:
-        return found.kind in KINDS
     try:
         with (gzip.open if name.endswith(".gz") else open)(path, "rb") as file:
-            return _SLUMBOT.match(file.read(_HEAD)) is not None
+            head = file.read(_HEAD)
     except (OSError, EOFError, zlib.error):
         return False
+    found = set(map(format_of, head.split(b"\n")))
+    return bool(found & {"pokerstars", "acpc"}) or _SLUMBOT.match(head) is not None
 
 
 def read_hand(lines: list[bytes], line: int = 1) -> Hand:

@@ -103,11 +103,12 @@ def test_formats_are_recognised_by_content(tmp_path: Path) -> None:
     assert len(read(mixed)) == 1 + 3 + 1 + 1 + 1 + 1
     assert [hand.line for hand in read(STARS + "\n\n" + STARS)] == [1, STARS.count("\n") + 3]
     (tmp_path / "stars.txt").write_bytes(b"\xef\xbb\xbf" + STARS.replace("\n", "\r\n").encode())
+    (tmp_path / "transcript.txt").write_text("*********** # 1 **************\n" + STARS)
     (tmp_path / "acpc.log").write_text("# name/game/hands/seed match holdem.game 1 7\n" + as_acpc(played[0]))
     (tmp_path / "slumbot.jsonl.gz").write_bytes(gzip.compress(as_slumbot(played[0], 1).encode()))
     (tmp_path / "hands.phhs").write_text(phh)
     (tmp_path / "notes.txt").write_text("nothing")
-    assert len(list(HandHistories(tmp_path))) == 1 + 1 + 1 + 3
+    assert len(list(HandHistories(tmp_path))) == 1 + 1 + 1 + 1 + 3
     assert len(list(HandHistories([tmp_path / "stars.txt", tmp_path / "acpc.log"]))) == 2
 
 
