@@ -292,10 +292,9 @@ class _Games:
         if self._fixed is not None:
             yield self._fixed
             return
-        solved = self.preflop(hand)
-        if solved is None:
-            return
-        if "preflop" in self.scope.streets:
+        needed = "preflop" in self.scope.streets or None in (self.scope.oop, self.scope.ip)
+        solved = self.preflop(hand) if needed else None
+        if solved is not None and "preflop" in self.scope.streets:
             yield self._reviewed(solved)
         if "river" in self.scope.streets and hand.history and hand.history[-1][0] == _RIVER:
             river = self._river(hand, solved)
@@ -305,7 +304,7 @@ class _Games:
     def preflop(self, hand: "Hand") -> "SolvedPreflop | None":
         """Return the solved preflop game for the stacks of a hand, or the one of the file."""
         if hand.seats != 2 or not hand.big_blind:
-            self._leave("more than two players" if hand.seats != 2 else "other blinds")
+            self._leave("more than two players before the flop" if hand.seats != 2 else "other blinds")
             return None
         stack = float(min(hand.stacks) / hand.big_blind)
         nearest_one = min(_STACKS, key=lambda one: abs(stack - one) / one)
@@ -330,7 +329,7 @@ class _Games:
             self._preflop[stack] = ReviewedPreflop(solved, seat=self.played.seat)
         return self._preflop[stack]
 
-    def _river(self, hand: "Hand", solved: "SolvedPreflop") -> "ReviewedGame | None":
+    def _river(self, hand: "Hand", solved: "SolvedPreflop | None") -> "ReviewedGame | None":
         """Return the solved river of a hand, which hands on the same one share."""
         from ..models.review import ReviewedSpot
 
@@ -431,7 +430,7 @@ def _spot(hand: "Hand", street: str, scope: _Scope, solved: "SolvedPreflop | Non
     ranges: tuple[Any, Any] = (scope.oop, scope.ip)
     if None in ranges:
         if solved is None:
-            raise PlayLogError("no preflop game has these stacks; give the ranges with --oop and --ip")
+            raise PlayLogError("no preflop game has these players and stacks; --oop and --ip give the ranges")
         known = ranges_after_preflop(hand, solved)
         ranges = tuple(mine or theirs for mine, theirs in zip(ranges, known, strict=True))  # type: ignore[assignment]
     return spot_of_hand(hand, street, ranges, scope.bets)

@@ -114,6 +114,30 @@ def ranges_after_preflop(hand: Hand, solved: SolvedPreflop) -> tuple[Range, Rang
     ------
     PlayLogError
         If the game does not contain the preflop line, or no hand takes it.
+
+    Examples
+    --------
+    In a strategy that plays uniformly, the small blind raises a fifth of all hands to two big blinds.
+
+    >>> import io
+    >>> from treeplex.models.games.holdem.preflop import Preflop
+    >>> from treeplex.models.games.holdem.preflop_solved import SolvedPreflop
+    >>> from treeplex.models.matches import HandHistories
+    >>> from treeplex.models.review import ranges_after_preflop
+    >>> from treeplex.seqform.public_profile import PublicProfile
+    >>> rules = Preflop(stack=20, continuations=0)
+    >>> text = '''variant = 'NT'
+    ... antes = [0, 0]
+    ... blinds_or_straddles = [1, 2]
+    ... min_bet = 2
+    ... starting_stacks = [40, 40]
+    ... actions = ['p2 cbr 4', 'p1 cc', 'd db 2c7d9h', 'p1 cc', 'p2 cbr 8', 'p1 f']
+    ... players = ['them', 'us']
+    ... '''
+    >>> (hand,) = HandHistories(io.BytesIO(text.encode()))
+    >>> ranges = ranges_after_preflop(hand, SolvedPreflop(rules, PublicProfile.uniform(rules.public_form)))
+    >>> [round(one.combinations / 1326, 3) for one in ranges]
+    [0.25, 0.2]
     """
     lines = MenuLines(solved.form, float(solved.rules.stack))
     words = [word for street, _, word in hand.history if not street]

@@ -12,7 +12,7 @@ from .solved_games import Passage, ReviewedGame
 
 
 def luck_of(passages: Mapping[ReviewedGame, Sequence[tuple[int, str, Passage]]]) -> dict[int, float]:
-    """Return the luck of the deal in hands, in big blinds; 0 for hands in large games.
+    """Return the luck of the deal in hands, in big blinds; 0 in large games, and in spots with assumed ranges.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def luck_of(passages: Mapping[ReviewedGame, Sequence[tuple[int, str, Passage]]])
     for game, entries in passages.items():
         fresh = [(number, passage) for number, _, passage in entries if number not in seen]
         seen.update(number for number, _ in fresh)
-        if len(game.form.players) > MOST_NODES:
+        if len(game.form.players) > MOST_NODES or (game.assumed and game.board(0)):
             continue
         values = game.profile.to_profile(game.game)
         for seat in (0, 1):
