@@ -84,9 +84,10 @@ def habits_of(decisions: Sequence[Decision], hands: int, confidence: float) -> l
     hands : int
         Number of hands.
     confidence : float
-        The joint confidence of the intervals, which are those of Clopper and Pearson. They are meant for equal
-        probabilities, and cover the mean of different ones at least as often, except near the mean itself (W.
-        Hoeffding, "On the distribution of the number of successes in independent trials", 1956).
+        The joint confidence of the intervals, which are those of Clopper and Pearson, if decisions are independent.
+        They are made for equal probabilities. They cover the mean of different ones at least as often, unless it is
+        within one occurrence of none or all (W. Hoeffding, "On the distribution of the number of successes in
+        independent trials", 1956).
     """
     by_class: dict[Class, list[Decision]] = defaultdict(list)
     for decision in decisions:
