@@ -116,6 +116,7 @@ _ALSO_CALLED = {
     "solve GAME": "run train optimise optimize compute",
     "solve GAME --html FILE": "report html",
     "compare A B": "diff",
+    "review HANDS": "leaks leak mistakes blunders analyse analyze",
     "fit LOG": "learn model log logs infer",
     "games": "list ls game",
     "info GAME": "describe size sizes stats tree-info",
@@ -196,6 +197,7 @@ GROUPS = {
     "Learn from play": {
         "play": ("play", "Play games between two strategies, and write a log."),
         "fit": ("fit", "Find the best strategy against the worst opponent that fits a log of games."),
+        "review": ("review", "Review the decisions of a player: what they cost, and the costliest habits."),
     },
     "Poker": {
         "match": ("match", "Play no-limit hold'em between bots."),

@@ -102,8 +102,8 @@ class _Log:
         str,
         typer.Argument(
             metavar="LOG",
-            help="A log written by 'treeplex play'; for preflop games and spots, also hand histories (.phh, .phhs, or "
-            "a folder of them), possibly compressed. - reads standard input.",
+            help="A log written by 'treeplex play'; for preflop games and spots, also hand histories (PHH, "
+            "PokerStars, ACPC, Slumbot, or a folder of them), possibly compressed. - reads standard input.",
         ),
     ]
     game: Annotated[str, typer.Option(metavar="GAME", help=f"The game of the log: {GAME_HELP}")]
@@ -359,12 +359,12 @@ def _read_hands(played: _Log, game: "Game", probe: "Strategy | None", skip_bad: 
         _ = game.public_form
     with filling(f"reading {log}", "lines", shown=shown) as progress:
         hands = HandHistories(_source(log), skip_bad=skip_bad, progress=progress)
-        met = _expecting(hands, log, name, against)
+        met = expecting(hands, log, name, against)
         seen = hand_observations(met, game, played.player, name=name, opponent=against, probe=probe)
     return _Found(seen, hands.num_lines, hands.bad, dict(seen.left_out))
 
 
-def _expecting(hands: "Iterable[Hand]", log: str, *names: str | None) -> "Iterator[Hand]":
+def expecting(hands: "Iterable[Hand]", log: str, *names: str | None) -> "Iterator[Hand]":
     """Yield hands; raise an error if a requested name occurs in none of them."""
     missing, others = {name for name in names if name is not None}, dict[str, None]()
     if any(not name.strip() for name in missing):
@@ -398,7 +398,7 @@ def _fit_lines(record: Record, spot: "HoldemSpot", against: str | None, skip_bad
     record.update(interval="clopper-pearson", bonferroni=True, method=None)
     with filling(f"reading {log}", "lines", shown=record.shown) as progress:
         hands = HandHistories(_source(log), skip_bad=skip_bad, progress=progress)
-        met = _expecting(hands, log, against)
+        met = expecting(hands, log, against)
         found = spot_frequencies(met, spot, theirs, against, confidence=record["confidence"])
     locks = [str(lock) for one in found for lock in one.locks]
     record.write(

@@ -28,7 +28,7 @@ _KEYS = (
     *("seconds", "hands_per_second"),
 )
 _hands = reader(int, "a whole number of at least 1, such as 1000", minimum=1, maximum=2**53, large=True)
-_chips = reader(int, "a whole number of chips, at least 1, such as 20000", minimum=1, maximum=2**53, large=True)
+chips_of = reader(int, "a whole number of chips, at least 1, such as 20000", minimum=1, maximum=2**53, large=True)
 _seconds = reader(float, "a number of seconds above 0, such as 2", above=0)
 _whole_jobs = reader(int, _JOBS := "a whole number of at least 1, or -1 for one per core", minimum=-1, maximum=1024)
 
@@ -41,7 +41,7 @@ def _jobs(text: str) -> int:
     return found
 
 
-def _blinds(text: str) -> tuple[int, int]:
+def blinds_of(text: str) -> tuple[int, int]:
     """Read the small and the big blind."""
     parts = [part.strip() for part in text.split("/")]
     if len(parts) != 2 or not all(part.isdecimal() and len(part) < 10 and int(part) for part in parts):
@@ -65,12 +65,12 @@ class Seating:
         int,
         typer.Option(
             metavar="N",
-            parser=_chips,
+            parser=chips_of,
             help="Chips of each player at the start of every hand; by default 20,000, which is 200 big blinds of 100.",
         ),
     ] = 20_000
     blinds: Annotated[
-        Any, typer.Option(metavar="S/B", parser=_blinds, help="Small and big blind, in chips; 50/100 by default.")
+        Any, typer.Option(metavar="S/B", parser=blinds_of, help="Small and big blind, in chips; 50/100 by default.")
     ] = "50/100"
     jobs: Annotated[
         int, typer.Option(metavar="N", parser=_jobs, help="Play in N processes, by default 1; -1 for one per core.")

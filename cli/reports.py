@@ -183,6 +183,39 @@ def fitted(game: "Game", record: Mapping[str, Any], sheet: Sheet, response: "Cou
     return _page(f"response to a log of {game.spec}", game, blocks)
 
 
+# review
+
+
+def reviewed(record: Mapping[str, Any], sheet: Sheet) -> Page:
+    """Return the page of a review of play."""
+    lost, hands = record["lost"], record["hands"]
+    said: list[Content] = [f"In {hands:,} hands the decisions of {record['hero']} lost "]
+    said += [emphasis(f"{lost['mean']:.2f} BB/100"), " against the best actions."]
+    interval = None
+    if lost["lower"] is not None:
+        interval = typeset(f"from {lost['lower']:.2f} to {lost['upper']:.2f} with confidence {record['confidence']:g}")
+    habits, decisions = (
+        [each for each in sheet.tables if each.title.startswith(f"costliest {name}")]
+        for name in ("habits", "decisions")
+    )
+    blocks: list[Content] = [
+        *opening(f"{record['against']} · review", f"What do the decisions of {record['hero']} cost?"),
+        verdict(said, "reviewed", interval or "", "warn"),
+        *sheet_blocks(Sheet(sheet.rows)),
+        heading("Habits"),
+        prose(
+            "A habit costs what its actions lose against the strategy of the other player, or what an opponent who "
+            "knows the habit gains at least, whichever is more."
+        ),
+        *(sheet_table(each, fold=None) for each in habits),
+        *([] if habits else [prose("No habit costs anything.")]),
+        heading("Decisions"),
+        *(sheet_table(each, fold=None) for each in decisions),
+        *([] if decisions else [prose("No decision lost anything.")]),
+    ]
+    return Page(f"review of {record['hero']}", (*blocks, *origin(command_line())))
+
+
 # style
 
 

@@ -207,7 +207,7 @@ class _Shown:
 def _selected(file: str, selection: _Selection, record: Record) -> _Shown:
     """Read the strategies of a file, and select what the options ask for."""
     player, infoset, against = selection.player, selection.infoset, selection.against
-    loaded = record.load(_game_of(file, selection.game))
+    loaded = record.load(game_of_file(file, selection.game))
     found, left_out = _strategies(file, loaded, tuple(range(loaded.num_players)))
     if player is not None:
         if player not in found:
@@ -567,7 +567,7 @@ def compare(
     check_files({"A": first, "B": second}, json=json, html=html)
     keys = ("game", "parameters", "a", "b", "players", "losses", "payoffs", "exploitability")
     record = Record(json, keys, a=first, b=second)
-    loaded = record.load(_game_of(first, game))
+    loaded = record.load(game_of_file(first, game))
     one, _ = _strategies(first, loaded, tuple(range(loaded.num_players)), normalise)
     with waiting(f"{second} on {loaded.spec}", shown=record.shown):
         other, _ = _strategies(second, loaded, tuple(range(loaded.num_players)), normalise)
@@ -690,7 +690,7 @@ def _cost_text(row: Mapping[str, Any]) -> str | None:
 # Shared functions
 
 
-def _game_of(file: str, game: str | None) -> str:
+def game_of_file(file: str, game: str | None) -> str:
     """Return the game named by the option or by the file."""
     if game is not None:
         return game

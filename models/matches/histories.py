@@ -1,12 +1,13 @@
 """Hand histories in the PHH format, read as a stream: memory does not grow with the file."""
 
 import difflib
+import gzip
 import os
 import re
 import tomllib
 import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
@@ -16,19 +17,27 @@ from ...seqform.errors import PlayLogError, one_line, shown
 from ...seqform.interchange.signatures import foreign_file
 from ..play.batches import BadLines, batches, reading, refuse_foreign
 from ..play.lines import LONGEST, BadLineError
+from .formats import BY_LINE, KINDS, fields_of, format_of
 from .replay import Hand, Replay, amount_of
-from .table import Chips
+from .table import Chips, Table
 
-#: The suffixes of hand history files.
+#: The suffixes of hand history files, and those of files that may contain hands of other programs.
 SUFFIXES = (".phh", ".phhs", ".phh.gz", ".phhs.gz")
+_OTHERS = (".txt", ".log", ".json", ".jsonl", ".txt.gz", ".log.gz", ".json.gz", ".jsonl.gz")
+_SLUMBOT = re.compile(rb"\s*\{[^\n]*\"client_pos\"")
 #: Number of files examined for other programs' formats in a folder without hand histories.
 _LOOKED_AT = 20
+#: Number of bytes by which other formats are recognised.
+_HEAD = 4096
 #: The largest number of players in a hand.
 MOST_PLAYERS = 10
 _ATOM = r"""(?:true|false|inf|[+-]?[0-9][0-9_.:]*|'[^'\x00-\x08\x0a-\x1f\x7f]*'|"[^"\\\x00-\x08\x0a-\x1f\x7f]*")"""
 #: A line in the usual form; other lines are parsed by Python's TOML parser.
 _LINE = re.compile(rf"([A-Za-z0-9_]+)[ \t]*=[ \t]*({_ATOM}|\[(?:{_ATOM}(?:, ?{_ATOM})*)?\])[ \t\r]*")
 _NUMBER = re.compile(rb"hand[ \t]*=[ \t]*([0-9]+|'[^']+'|\"[^\"]+\")[ \t]*(?:#.*)?\r?")
+_STARS = re.compile(rb"(?:\xef\xbb\xbf)?PokerStars [^\n]*?#([0-9]+)")
+#: A line before a hand in a transcript of PokerStars.
+_NUMBERED = re.compile(rb"\*{5,} # [0-9]+ \*{5,}")
 _HEADER = re.compile(rb"\[[^\[\],=]+\][ \t]*(?:#.*)?\r?")
 #: Keys of other variants of the format that would change the winnings.
 _OTHER_GAMES = ("bring_in", "small_bet", "big_bet")
@@ -104,12 +113,14 @@ class HandHistories:
     (('them', 'us'), ((0, 1, 'raise 6'), (0, 0, 'fold')), (-2, 2))
     """
 
-    source: str | os.PathLike[str] | BinaryIO
+    source: str | os.PathLike[str] | BinaryIO | Sequence[str | os.PathLike[str]]
     skip_bad: bool = False
     progress: Callable[[int, float | None], None] | None = None
+    table: Table = field(default_factory=Table)
 
     def __post_init__(self) -> None:
         self.num_hands = self.num_lines = 0
+        self._name = ""
         self._bad: dict[str, BadLines] = {}
 
     @property
@@ -117,46 +128,57 @@ class HandHistories:
         """The skipped lines, by kind."""
         return tuple(self._bad.values())
 
+    def place(self, hand: Hand) -> str:
+        """Return the file and the line of the hand that was read last."""
+        return f"{self._name}:{hand.line}" if self._name else f"line {hand.line}"
+
     def __iter__(self) -> Iterator[Hand]:
         self.__post_init__()
-        sources = self._sources()
+        several = isinstance(self.source, list | tuple)
+        given: Any = self.source if several else [self.source]
+        sources = [one for each in given for one in self._sources(each)]
         for number, source in enumerate(sources):
-            self._within = f"{one_line(os.fspath(source))}: " if len(sources) > 1 else ""
+            self._name = "" if hasattr(source, "read") else one_line(os.fspath(source))
+            self._within = f"{self._name}: " if len(sources) > 1 else ""
             self._before, self._done = self.num_lines, (number, len(sources))
             yield from self._hands(source)
         if not self.num_hands:
-            refuse_foreign(sources)
+            refuse_foreign(sources, KINDS)
 
-    def _sources(self) -> list[Any]:
+    @staticmethod
+    def _sources(source: Any) -> list[Any]:
         try:
-            if hasattr(self.source, "read") or not Path(self.source).is_dir():
-                return [self.source]
+            if hasattr(source, "read") or not Path(source).is_dir():
+                return [source]
         except (OSError, TypeError, ValueError):
-            return [self.source]  # opening it reports the problem
-        found = sorted(path for path in Path(self.source).rglob("*") if path.name.lower().endswith(SUFFIXES))
+            return [source]  # opening it reports the problem
+        found = sorted(filter(_has_hands, Path(source).rglob("*")))
         if not found:
-            name = one_line(os.fspath(self.source))
-            others = (foreign_file(path, unpack=True) for path in sorted(Path(self.source).rglob("*"))[:_LOOKED_AT])
+            name = one_line(os.fspath(source))
+            others = (foreign_file(path, unpack=True) for path in sorted(Path(source).rglob("*"))[:_LOOKED_AT])
             foreign = next(filter(None, others), None)
             hint = "" if foreign is None else f" (there is {foreign.kind}: {foreign.advice})"
             raise PlayLogError(f"{name}: no hand histories in this folder, expected {', '.join(SUFFIXES)}{hint}")
         return found
 
     def _hands(self, source: Any) -> Iterator[Hand]:
-        with reading(source, "hand histories") as file:
+        with reading(source, "hand histories", KINDS) as file:
             block: list[bytes] = []
-            begun, size, header = 1, 0, b""
+            begun, size, header, form = 1, 0, b"", ""
             try:
                 for lines, _ in batches(file, self._report if self.progress else None):
                     for number, line in enumerate(lines, self.num_lines - self._before + 1):
-                        if line[:1] == b"[" and _HEADER.fullmatch(line):
-                            yield from self._read(block, begun, size, header)
-                            block, begun, size, header = [], number, 0, line
+                        found = format_of(line)
+                        if found or form in BY_LINE or (line[:1] == b"[" and _HEADER.fullmatch(line)):
+                            yield from self._read(block, begun, size, header, form)
+                            block, begun, size, form = [line] if found else [], number, 0, found
+                            header = line if line[:1] == b"[" else b""
+                            block += [line] if not found and not header else []
                         elif size <= LONGEST:
                             block.append(line)
                         size += len(line) + 1
                     self.num_lines += len(lines)
-                yield from self._read(block, begun, size, header)
+                yield from self._read(block, begun, size, header, form)
             except (EOFError, zlib.error) as error:
                 last = self.num_lines - self._before
                 message = f"its compression is damaged after line {last}: {one_line(str(error)).lower()}"
@@ -167,14 +189,17 @@ class HandHistories:
         assert self.progress is not None
         self.progress(self._before + lines, None if part is None else (number + part) / count)
 
-    def _read(self, block: list[bytes], line: int, size: int, header: bytes) -> Iterator[Hand]:
+    def _read(self, block: list[bytes], line: int, size: int, header: bytes, form: str) -> Iterator[Hand]:
         """Yield the hand described by the lines after a header, if there is one."""
-        if all(one.lstrip()[:1] in (b"", b"#") for one in block):
+        if not form and all(one.lstrip()[:1] in (b"", b"#") or _NUMBERED.match(one) for one in block):
             return
         try:
             if size > LONGEST:
                 raise BadLineError("too long", f"the hand is longer than {LONGEST:,} bytes")
-            hand = read_hand(block, line)
+            fields = fields_of(form, block, self.table) if form else {}
+            if fields is None:
+                return
+            hand = _hand(fields, line) if form else read_hand(block, line)
         except BadLineError as error:
             self._skip(BadLineError(error.kind, _called(header, block) + str(error)), line)
         else:
@@ -187,6 +212,22 @@ class HandHistories:
             raise PlayLogError(message, line)
         before = self._bad.setdefault(error.kind, BadLines(error.kind, 0, line, self._within + message))
         self._bad[error.kind] = replace(before, count=before.count + 1)
+
+
+def _has_hands(path: Path) -> bool:
+    """Whether a file in a folder contains hands, by its suffix or its first bytes."""
+    name = path.name.lower()
+    if name.endswith(SUFFIXES):
+        return True
+    if not name.endswith(_OTHERS) or not path.is_file():
+        return False
+    try:
+        with (gzip.open if name.endswith(".gz") else open)(path, "rb") as file:
+            head = file.read(_HEAD)
+    except (OSError, EOFError, zlib.error):
+        return False
+    found = set(map(format_of, head.split(b"\n")))
+    return bool(found & {"pokerstars", "acpc"}) or _SLUMBOT.match(head) is not None
 
 
 def read_hand(lines: list[bytes], line: int = 1) -> Hand:
@@ -219,6 +260,7 @@ def _called(header: bytes, lines: list[bytes]) -> str:
     """Return the name of a hand in errors: its table header, and its number from the poker room."""
     names = [header.partition(b"]")[0].lstrip(b"[")] if header else []
     names += [found[1].strip(b"'\"") for found in map(_NUMBER.fullmatch, lines) if found][:1]
+    names += [found[1] for found in map(_STARS.match, lines[:1]) if found]
     said = list(dict.fromkeys(one_line(name.decode(errors="replace"), 40) for name in names))
     return f"hand {' ('.join(said)}{')' * (len(said) - 1)}: " if said else ""
 

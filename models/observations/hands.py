@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -123,11 +123,36 @@ class MenuLines:
     def _nearest(self, node: int, size: float) -> int:
         """Return the menu's counterpart of a bet, given as a share of the pot after a call."""
         own = self.levels[node]
-        sizes = [((amount - own) / (self.pot + 2.0 * own), child) for amount, child in self.raises[node]]
-        low, first = ([one for one in sizes if one[0] <= size] or sizes[:1])[-1]
-        high, second = ([one for one in sizes if one[0] >= size] or sizes[-1:])[0]
-        near = first == second or (high - size) * (1.0 + low) >= 0.5 * (high - low) * (1.0 + size)
-        return first if near else second
+        return nearest_size(
+            [((amount - own) / (self.pot + 2.0 * own), child) for amount, child in self.raises[node]], size
+        )
+
+
+def nearest_size(sizes: Sequence[tuple[float, int]], size: float) -> int:
+    """Return the counterpart of a bet by the pseudo-harmonic mapping of :class:`MenuLines`.
+
+    Parameters
+    ----------
+    sizes : sequence of (float, int)
+        The sizes of a menu as shares of the pot after a call, in increasing order, each with its number.
+    size : float
+        The share of the bet.
+
+    Returns
+    -------
+    int
+        The number of the counterpart.
+
+    Examples
+    --------
+    >>> from treeplex.models.observations.hands import nearest_size
+    >>> nearest_size([(0.5, 7), (1.0, 8)], 0.7), nearest_size([(0.5, 7), (1.0, 8)], 0.72)
+    (7, 8)
+    """
+    low, first = ([one for one in sizes if one[0] <= size] or sizes[:1])[-1]
+    high, second = ([one for one in sizes if one[0] >= size] or sizes[-1:])[0]
+    near = first == second or (high - size) * (1.0 + low) >= 0.5 * (high - low) * (1.0 + size)
+    return first if near else second
 
 
 _WAGER = re.compile(r"(?:bet|raise) [0-9.]+")

@@ -3,7 +3,7 @@
 import os
 import stat
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from ...seqform.errors import PlayLogError, one_line, shown
 from ...seqform.interchange.files import other_kind, reason_of
-from ...seqform.interchange.signatures import foreign_file
+from ...seqform.interchange.signatures import Signature, foreign_file
 from .lines import LONGEST
 
 
@@ -48,7 +48,7 @@ _GZIP_ALONE, _PIECE = 31, 2**14
 
 
 @contextmanager
-def reading(source: str | os.PathLike[str] | BinaryIO, kind: str) -> Iterator[Any]:
+def reading(source: str | os.PathLike[str] | BinaryIO, kind: str, reads: Collection[str] = ()) -> Iterator[Any]:
     """Open a file of lines, and name it in errors.
 
     Parameters
@@ -57,6 +57,8 @@ def reading(source: str | os.PathLike[str] | BinaryIO, kind: str) -> Iterator[An
         An object with a method ``read`` is left open.
     kind : str
         The expected kind of file, as for :func:`~treeplex.seqform.interchange.files.other_kind`.
+    reads : collection of str
+        The kinds of other programs' files that the reader reads.
 
     Raises
     ------
@@ -75,7 +77,7 @@ def reading(source: str | os.PathLike[str] | BinaryIO, kind: str) -> Iterator[An
         with ExitStack() as stack:
             yield source if hasattr(source, "read") else _opened(source, stack)
     except PlayLogError as error:
-        foreign = None if hasattr(source, "read") else foreign_file(source, unpack=True)
+        foreign = _foreign(source, reads)
         hint = other_kind(name, kind) if error.line in (None, 1) else ""
         named = PlayLogError(f"{name}: {error}{hint}" if foreign is None else f"{name}: {foreign}")
         named.line = error.line
@@ -84,7 +86,13 @@ def reading(source: str | os.PathLike[str] | BinaryIO, kind: str) -> Iterator[An
         raise PlayLogError(f"{name}: cannot read the file: {reason_of(error)}") from None
 
 
-def refuse_foreign(sources: Iterable[Any]) -> None:
+def _foreign(source: Any, reads: Collection[str]) -> Signature | None:
+    """Return the kind of another program's file; ``None`` for kinds that are read."""
+    found = None if hasattr(source, "read") else foreign_file(source, unpack=True)
+    return None if found is None or found.kind in reads else found
+
+
+def refuse_foreign(sources: Iterable[Any], reads: Collection[str] = ()) -> None:
     """Raise an error if nothing was read and the file is another program's: it is not a log with bad lines.
 
     Raises
@@ -92,7 +100,7 @@ def refuse_foreign(sources: Iterable[Any]) -> None:
     PlayLogError
     """
     for source in sources:
-        foreign = None if hasattr(source, "read") else foreign_file(source, unpack=True)
+        foreign = _foreign(source, reads)
         if foreign is not None:
             raise PlayLogError(f"{one_line(os.fspath(source))}: {foreign}")
 

@@ -67,8 +67,10 @@ def random_blinds(source: Random, seats: int, kind: str) -> list[int]:
     return blinds
 
 
-def random_hand(source: Random, number: int, *, seats: int = 0, ante: str = "", blind: str = "") -> Played:
-    """Play one hand at random, with chips of 1 or of 0.01."""
+def random_hand(
+    source: Random, number: int, *, seats: int = 0, ante: str = "", blind: str = "", stack: int = 0
+) -> Played:
+    """Play one hand at random, with chips of 1 or of 0.01; with a stack, all have it, in chips of 1."""
     seats = seats or source.randint(2, 10)
     ante = ante or source.choice(ANTES)
     antes = random_antes(source, seats, ante)
@@ -77,6 +79,8 @@ def random_hand(source: Random, number: int, *, seats: int = 0, ante: str = "", 
         antes = [10] * seats
     stacks = [source.choice([1, 7, 40, 90, 103, 160, 260, 700, 2_000, 20_000]) for _ in range(seats)]
     unit: Any = source.choice([1, 1, Decimal("0.01")])
+    if stack:
+        stacks, unit = [stack] * seats, 1
     # Of trimmed antes that differ, pokerkit finds no winner of what players have put in who folded.
     trimmed = ante != "some" and source.random() < 0.5
     game = NoLimitTexasHoldem(
