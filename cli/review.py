@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -283,7 +284,7 @@ class _Games:
     ) -> None:
         self.played, self.scope, self.tell, self.end = played, scope, tell, end
         self.left_out: dict[str, int] = {}
-        self._preflop: dict[int, ReviewedGame] = {}
+        self._preflop: dict[float | Fraction, ReviewedGame] = {}
         self._rivers: dict[str, ReviewedGame] = {}
         self._fixed = None if played.against == EQUILIBRIUM else self._file(played.against)
 

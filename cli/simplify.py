@@ -12,6 +12,7 @@ from ..seqform.sheet import Column, Row, Sheet, Table, chips, count, payoff
 from . import spots
 from .errors import CommandLineError, deferring_interrupts, exit_status
 from .files import Record, check_files, command_line
+from .nodes import spot_of
 from .options import Checkpointing, GameArgument, HtmlOption, JsonOption, PotShare, TimeOption, pot_tolerance, reader
 from .outputs import Output, Outputs, page, pages
 from .progress import waiting
@@ -447,7 +448,7 @@ def _compare(record: Record, name: str, player: int, text: str, time_limit: floa
     from ..solvers.solve import solve_part
 
     game = record.load(name)
-    spot = spots.spot_of(game)
+    spot = spot_of(game)
     if spot is None:
         raise CommandLineError(f"--menus is for spots of hold'em, and GAME is {game.spec}")
     if spot.rake or spot.locks:

@@ -152,7 +152,7 @@ def _show_node(file: str, game: str | None, of: OfHands, json: str | None, other
         raise CommandLineError(f"{asked}: {file}: no such file")
     refuse_options(others, f"does not go with {asked}, which shows the hands at a node")
     record = Record(json, ("game", "parameters", "file", "at"), file=file)
-    loaded = record.load(_game_of(file, game))
+    loaded = record.load(game_of_file(file, game))
     if not has_nodes(loaded):
         raise CommandLineError(
             f"{asked}: {file} is for {loaded.spec}, expected a solved spot, or strategies for a spot, preflop or "

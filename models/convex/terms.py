@@ -1,5 +1,6 @@
 """The terms of convex functions of a plan: norms, maxima, squares, entropies, rows, cvxpy expressions."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -385,7 +386,7 @@ class RelativeEntropy(_Atom):
     def extent(self, low: Floats, high: Floats) -> tuple[float, float, float]:
         """Return bounds on φ and on its slopes for z between two vectors."""
         own, other, most = np.maximum(high[0::2], 0.0), np.maximum(low[1::2], 0.0), np.maximum(high[1::2], 0.0)
-        least = np.maximum(low[0::2] - most, -most / np.e)  # p log(p / q) is at least p − q, and at least −q / e
+        least = np.maximum(low[0::2] - most, -most / math.e)  # p log(p / q) is at least p − q, and at least −q / e
         with np.errstate(divide="ignore", invalid="ignore"):
             largest = np.where(own > 0.0, np.maximum(own * np.log(own / other), 0.0), 0.0)
         return float(least.sum()), float(largest.sum()), np.inf  # −log 0 is unbounded

@@ -1,6 +1,7 @@
 """Views of a three-handed strategy: at any node, the strategy, EV and equity of each class, and all ranges."""
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from functools import cached_property
 from operator import add
 
@@ -72,7 +73,7 @@ class SolvedThreeHanded:
         return (ThreeHandedNode(self, node) for node in self.form.decisions.tolist())
 
 
-def _is_of(form: JointForm, stack: int, actions: Sequence[str]) -> bool:
+def _is_of(form: JointForm, stack: float | Fraction, actions: Sequence[str]) -> bool:
     """Whether a form is that of three players with a stack who begin with some actions."""
     begins = [str(form.actions[child]) for child in form.children[0].tolist()]
     return form.states == (CLASSES,) * 3 and form.payoff_scale == 2.0 * stack and begins == actions
