@@ -100,7 +100,7 @@ def export(
     loaded = load_game(game)
     if name not in _WITHOUT_TREE and loaded.rules is None:
         raise CommandLineError(
-            f"{loaded.spec} has no histories to write as {name}; expected one of {', '.join(_WITHOUT_TREE)}"
+            f"{loaded.spec} has no histories to write as {name}; use one of {', '.join(_WITHOUT_TREE)}"
         )
     with waiting(f"writing {loaded.spec}", shown=out != STANDARD_OUTPUT):
         _write(lambda path: _write_game(loaded, name, question, path), name, out)

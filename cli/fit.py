@@ -110,7 +110,10 @@ class _Log:
     player: Annotated[
         int,
         typer.Option(
-            "--seat", metavar="0|1", parser=seat, help="The seat whose view the log records; the strategy is for it."
+            "--seat",
+            metavar="0|1",
+            parser=seat,
+            help="The seat whose view the log records, and for which a strategy is computed.",
         ),
     ]
     name: Annotated[
@@ -284,7 +287,7 @@ def _recommendation(
 
 
 def _hedge(hedged: "CounterStrategy", response: "CounterStrategy", confidence: float) -> dict[str, Any]:
-    """Return the guarantees of a hedged response, and the mean gains of both."""
+    """Return the guarantees of a hedged response, and the mean gains of the response with and without the hedge."""
     return {
         "p": hedged.p,
         "guaranteed": hedged.guaranteed,
@@ -330,7 +333,7 @@ def _read(played: _Log, game: "Game", probe: "Strategy | None", skip_bad: bool, 
         return _read_hands(played, game, probe, skip_bad, shown)
     if played.name is None and played.against is None:
         return _read_play(played, game, probe, skip_bad, shown)
-    raise CommandLineError(f"--{'player' if played.name else 'against'} is for hand histories only, with preflop:…")
+    raise CommandLineError(f"--{'player' if played.name else 'against'} is for hand histories of preflop games only")
 
 
 def _read_play(played: _Log, game: "Game", probe: "Strategy | None", skip_bad: bool, shown: bool) -> _Found:

@@ -145,7 +145,7 @@ _OF_GAMES = ("functionals", "largest_payoff", "fingerprint", "build_seconds")
 
 
 def size_record(game: "Game", size: "FormSize | None", **counted: Any) -> dict[str, Any]:
-    """Return what is known about a game that is not built: its size, or the histories `counted` before it ended."""
+    """Return what is known about a game that is not built: its size, or the histories `counted` so far."""
     from ..seqform.budget import Budget
     from ..seqform.interchange.encoding import json_ready
 

@@ -214,8 +214,8 @@ CheckpointOption = Annotated[
         metavar="FILE[:every=60s]",
         rich_help_panel=RUN,
         help="Save the run to FILE at this interval and at its end, so that it can be resumed after a kill "
-        "(iterative methods). With --resume of the same FILE, which need not exist, one command starts and "
-        "continues the run.",
+        "(iterative methods). With --resume and the same FILE, which need not exist, the same command starts the "
+        "run and later continues it.",
     ),
 ]
 ResumeOption = Annotated[

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def reproduce(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="A figure or table, as listed by --list; without it, the list is shown."),
+        typer.Argument(metavar="NAME", help="A figure or table, as listed by --list; without NAME, the list is shown."),
     ] = None,
     full: Annotated[
         bool,

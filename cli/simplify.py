@@ -52,7 +52,7 @@ class _Limits:
         typer.Option(
             metavar="N",
             parser=reader(int, minimum=1),
-            help="Probabilities are multiples of 1/N: with 4 in steps of 25 %, with 1 the strategy is pure.",
+            help="Probabilities are multiples of 1/N: 4 means steps of 25 %, and 1 means a pure strategy.",
         ),
     ] = None
     mixed: Annotated[
@@ -99,8 +99,8 @@ class _Limits:
         typer.Option(
             metavar="E[%]",
             parser=pot_tolerance,
-            help="Find the strategy that mixes at the fewest infosets and loses at most E, in payoff units, or for a "
-            "spot in per cent of the pot: there it has the coarsest grid.",
+            help="Find the strategy that loses at most E and mixes at the fewest infosets. E is in payoff units. For a "
+            "spot, E is in per cent of the pot, and the strategy with the coarsest grid is found.",
         ),
     ] = None
 
@@ -213,8 +213,8 @@ def _loss_of(loss: PotShare, game: "Game") -> float:
     """Return a loss in payoff units, given in per cent of the pot."""
     if game.whole is None:
         raise CommandLineError(
-            f"--loss {loss}: per cent are of the pot of a spot, and GAME is {game.spec}; expected a number of at least "
-            "0, such as 0.01"
+            f"--loss {loss}: a percentage refers to the pot of a spot, but GAME is {game.spec}; expected a number of "
+            "at least 0, such as 0.01"
         )
     return float(loss) / 100.0 * float(game.whole[0])
 

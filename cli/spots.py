@@ -161,7 +161,7 @@ def _rake_of(spot: "HoldemSpot") -> str:
 
 
 def hands_of(text: str, spot: "HoldemSpot") -> list[str]:
-    """Return the hands named by ``--hands``; for groups, those that some player may hold.
+    """Return the hands named by ``--hands``; of groups of hands, only those that some player may hold.
 
     Raises
     ------
@@ -272,7 +272,7 @@ def answer(solution: "Solution", solved: "SolvedSpot", hands: Sequence[str]) -> 
 
 
 def node_of(solved: "SolvedSpot", line: str | None) -> dict[str, Any]:
-    """Return the JSON value of ``at``: a node with its hands, or a line by the next card."""
+    """Return the JSON value of ``at``: a node with its hands, or for a line with ``deal *`` a row per card."""
     if line is None:
         return {}
     if _by_card(line):
@@ -281,7 +281,7 @@ def node_of(solved: "SolvedSpot", line: str | None) -> dict[str, Any]:
 
 
 def print_node(solved: "SolvedSpot", line: str | None, hands: str | None = None) -> None:
-    """Print a node and the hands of the player who moves there, or a line by the next card, if requested."""
+    """Print, if requested, a node and the hands of the player who moves there, or a row per next card."""
     if line is None:
         return
     if _by_card(line):
@@ -473,7 +473,7 @@ def _least_paid(solution: "Solution", spot: "HoldemSpot", player: int, kept: boo
 
 
 def _without_locks(solution: "Solution", spot: "HoldemSpot") -> Any:
-    """Return the equilibrium without locks, to a fraction of the tolerance of the answer with locks.
+    """Return the equilibrium without locks, solved to a fraction of the tolerance of the answer with locks.
 
     Raises
     ------

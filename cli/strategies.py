@@ -610,7 +610,7 @@ def _difference(one: "Strategy", other: "Strategy") -> dict[str, Any]:
 def _costs(
     game: "Game", one: Mapping[int, "Strategy"], other: Mapping[int, "Strategy"], rows: list[dict[str, Any]], top: int
 ) -> list[dict[str, Any]]:
-    """Return where A's strategies lose most against B's; add the number of infosets with free differences to `rows`.
+    """Return where A's strategies lose most against B's; add the number of infosets with no-cost differences to `rows`.
 
     An infoset counts only if A reaches it and differs there from B by more than :data:`_ALIKE`.
     """
@@ -666,7 +666,7 @@ def compared_sheet(record: Mapping[str, Any]) -> Sheet:
     differences = [Column("player", count), *(Column(heading, payoff) for heading in numbers), Column("at")]
     worths = ("against A", "against B", "exploitability")
     pairings = [Column("player 0 plays"), *(Column(heading, payoff) for heading in worths)]
-    lost = losses_table(record["losses"] or (), "largest losses of A against B's strategies of the others")
+    lost = losses_table(record["losses"] or (), "largest losses of A if the others play B")
     costs = [Row("cost", _cost_text(row), label=f"player {row['player']}") for row in record["players"]]
     return Sheet(
         [Row("game", record["game"]), Row("A", record["a"]), Row("B", record["b"]), *costs],
@@ -710,7 +710,7 @@ def game_of_file(file: str, game: str | None) -> str:
 def _strategies(
     text: str, game: "Game", players: tuple[int, ...] = (), normalise: bool = False
 ) -> "tuple[dict[int, Strategy], dict[int, int]]":
-    """Return the strategies of a file, and the number of infosets it leaves out; or the strategies named by a text."""
+    """Return the strategies in a file and the number of infosets it leaves out, or the strategies named by a string."""
     from ..seqform.strategy import load_strategies
     from ..seqform.strategy_files import SUFFIXES, numbered
 

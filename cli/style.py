@@ -245,7 +245,7 @@ def style(
 
 
 def _check_method(method: str, tuning: dict[str, Any], curve: _Curve) -> None:
-    """Reject search options without a search, and a curve with one."""
+    """Reject search options for methods that do not search, and curve options for the method that does."""
     given = [name for name, value in tuning.items() if value is not None]
     if given and method != _SEARCHES:
         raise CommandLineError(f"{flag_of(given[0])} is for --method {_SEARCHES} only; leave it out")

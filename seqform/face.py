@@ -161,7 +161,7 @@ class Face:
         return cls(Treeplex.from_inflow(inflow, counts, labels, kept), sequences)
 
     def within(self, larger: "Face") -> "Face":
-        """Return this face of ``larger`` as a face of the polytope of ``larger``."""
+        """Convert this face, whose polytope is the face ``larger``, to a face of the polytope of ``larger``."""
         return Face(self.treeplex, larger.sequences[self.sequences])
 
     def embedded(self, plan: Floats, size: int) -> Floats:

@@ -126,7 +126,7 @@ class FactoredPayoff(Factorable, ReadOnly):
 
     @property
     def num_factors(self) -> int:
-        """Number of quantities in which the players meet."""
+        """Number of factors, the quantities through which the players' plans interact."""
         return int(self.left.shape[1])
 
     @property
@@ -175,7 +175,7 @@ class FactoredPayoff(Factorable, ReadOnly):
 
     @cached_property
     def _turned(self) -> tuple[Any, Any]:
-        """The transposes of both factors, which share their numbers."""
+        """The transposes of both factors, which share the factors' arrays."""
         return self.left.T, self.right.T
 
     def summed(self, quantities: npt.NDArray[Any], backwards: bool = False) -> npt.NDArray[Any]:
@@ -264,7 +264,7 @@ class FactoredPayoff(Factorable, ReadOnly):
 
     @cached_property
     def balanced(self) -> "FactoredPayoff":
-        """Factors with the same product whose right factor has largest entry 1 in each chain's rows, for solvers.
+        """Factors with the same product, in which the largest entry of the right one is 1 in each chain's rows.
 
         Solvers' tolerances are absolute, but the same payoff can be written with factors of any scale.
         """

@@ -300,7 +300,7 @@ def _reach_matrix_in_public_form(game: HasSequenceForm, form: Any, player: int, 
 
 
 def leaves_below(game: HasSequenceForm, player: int, infosets: Any = None) -> tuple[Any, Any]:
-    """Return infosets of a player, and for each the leaves below it that the player reaches by first actions.
+    """Return infosets of a player, each with the leaves that the player reaches from it by always taking first actions.
 
     The leaves represent the histories of the infoset: the reach by chance and the others has the same sum over the
     leaves as over the histories.

@@ -92,7 +92,7 @@ def contracted(tensor: npt.NDArray[Any], player: int, reaches: Sequence[npt.NDAr
 
 
 class JointPayoff(Payoff):
-    """The payoffs of a game of several players in public form, between plans of its sequence form.
+    """The payoffs of a game of several players in public form, given plans of its sequence form.
 
     A player's payoff is a sum over the leaves of the public tree of multilinear forms in the players' reaches,
     u_i = Σ_z Σ_s U_z,i[s] Π_j r_j(z, s_j).

@@ -528,7 +528,7 @@ def taking(take: Callable[[], None]) -> Iterator[None]:
 
 
 class Answer:
-    """Whether an answer is known, and the signals that arrived since then.
+    """Whether an answer is known, and the signals that arrived since it was found.
 
     Attributes
     ----------

@@ -105,7 +105,7 @@ def name_actions(treeplex: Labelled, infoset: int | None) -> dict[str, list[Hash
 
 
 def unknown_label(labels: Iterable[Hashable], player: int, label: Any) -> InvalidStrategyError:
-    """Return the error for an infoset that is not among a player's; it lists some of those."""
+    """Return the error for an infoset that a player does not have; the error lists some that exist."""
     known = [one_line(str(one), 60) for one in labels]
     there = f"expected {one_of(known, 8)}" if known else "it has none"
     return InvalidStrategyError(f"player {player} has no infoset {shown(label)}{nearest(str(label), known)}; {there}")

@@ -88,7 +88,7 @@ def exact_float(number: float | Fraction | Decimal) -> float:
 
 
 def read_exactly(value: Any) -> float | Fraction:
-    """Return a number or a string as a float, or exact ones as a fraction."""
+    """Return a number or a string as a fraction if it is exact, otherwise as a float."""
     if isinstance(value, str):
         if len(value) > _LONGEST_TEXT:
             raise ValueError("it is too long")

@@ -237,7 +237,7 @@ class Payoff(ABC):
 
 
 class WithMatrices(Payoff, ReadOnly):
-    """Payoffs of two players whose products with plans use matrices."""
+    """Two players' payoffs that use matrices to compute products with plans."""
 
     is_operator: ClassVar[bool] = False
 

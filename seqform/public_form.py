@@ -362,14 +362,14 @@ class PublicForm(ReadOnly):
         return self.by_parent[_runs(self.ends[nodes], self.ends[nodes + 1])]
 
     def alike(self, nodes: Indices) -> Iterator[Indices]:
-        """Yield the positions, among public states, of those with equal board, mover and number of children."""
+        """Yield groups of positions of public states that have equal boards, movers and numbers of children."""
         counts = self.ends[nodes + 1] - self.ends[nodes]
         return equal_runs(np.stack([self.boards[nodes], self.players[nodes], counts]))
 
     def on_board(
         self, roots: Indices, whole: bool = True
     ) -> tuple[Indices, list[tuple[int, Indices, Indices]], list[Indices]]:
-        """Return public states on one board with their descendants, as far as the first on other boards.
+        """Return public states on one board with their descendants, up to the first ones on other boards.
 
         Parameters
         ----------
@@ -434,7 +434,7 @@ class PublicForm(ReadOnly):
         return starts, entries % number, np.array([np.bincount(places, one, len(entries)) for one in amounts])
 
     def leaves_among(self, nodes: Indices) -> Iterator[tuple[Indices, Leaves]]:
-        """Yield, for each group of leaves, those among some nodes: their positions there, and the leaves."""
+        """Yield, for each group of leaves, the leaves among ``nodes``, with their positions in ``nodes``."""
         starts, groups, amounts = self._paid
         places = np.repeat(np.arange(len(nodes)), starts[nodes + 1] - starts[nodes])
         entries = _runs(starts[nodes], starts[nodes + 1])
@@ -444,7 +444,7 @@ class PublicForm(ReadOnly):
 
     @cached_property
     def _nearest(self) -> tuple[Indices, Indices]:
-        """For each public state, how few leaves carry all of its probability, and the child above them."""
+        """For each public state, the least number of leaves that hold its whole probability, and the child to take."""
         costs, choices = np.ones(len(self.players), dtype=np.int64), np.zeros(len(self.players), dtype=np.int64)
         for node in np.flatnonzero(self.players != TERMINAL)[::-1].tolist():
             after = self.children[node]

@@ -303,7 +303,7 @@ def _join(links: list[int], one: int, other: int) -> None:
 
 
 def _own_knowledge(timed: Timed, player: int, num_infosets: int) -> list[int]:
-    """Return the knowledge of a player who still acts: class numbers, from the last time to the first; −1 afterwards.
+    """Return the class of each history for a player who still acts, found backwards in time; −1 after the last action.
 
     At each time a class is a set of next own infosets, and its number is one of them. Classes only grow on the way to
     the root, so one union-find structure serves all times.

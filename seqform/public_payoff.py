@@ -114,7 +114,7 @@ class HasLeaves(Protocol):
 
 
 class PublicPayoff(Factorable):
-    """The payoffs xᵀ A y and xᵀ B y of a game in public form, between plans of its sequence form; usually B = −A.
+    """The payoffs xᵀ A y and xᵀ B y of a game in public form, given plans of its sequence form; usually B = −A.
 
     A product with A visits the leaves. If sequences s and t lead the private states i and j to leaf z, A[s, t] contains
     w₀(i) w₁(j) U_z[i, j], where w are the weights of the states. Therefore A takes no memory. Its factors, which linear

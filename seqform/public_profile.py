@@ -113,7 +113,7 @@ class PublicProfile:
         return found
 
     def behaviours(self, nodes: Indices) -> Floats:
-        """Return the behaviour at public states of one mover and number of actions, shape (k, actions, states)."""
+        """Return the behaviour at public states with equal movers and action counts, shape (k, actions, states)."""
         form, first = self.form, nodes[0]
         player = int(form.players[first])
         shape = (int(form.ends[first + 1] - form.ends[first]), len(form.states[player]) if player >= 0 else 0)
@@ -154,11 +154,11 @@ class PublicProfile:
         return found
 
     def arrival(self, player: int, node: int) -> Floats:
-        """Return the probability that each state reaches a public state if the player plays towards it, unweighted."""
+        """Return the unweighted probability that each state reaches a public state if the player plays towards it."""
         return self.form.arrival(player, node, self.reach(1 - player, node))
 
     def values(self, player: int, node: int) -> Floats:
-        """Return a player's mean payoff in each state, given that it is at a public state in that state.
+        """Return a player's mean payoff in each state, given that the player has reached a public state in that state.
 
         Returns
         -------

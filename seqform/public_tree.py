@@ -109,7 +109,7 @@ class PublicTree(ReadOnly):
 
     @cached_property
     def _walked(self) -> tuple[tuple[Integers, Integers], ...]:
-        """The states, each player's infosets and the leaves in the order of that walk, with their positions."""
+        """The states, each player's infosets and the leaves in depth-first order, with their positions in the walk."""
         places = np.append(self._preorder[0], -1)  # the last entry is for a leaf without a state before it
         found = []
         every = np.arange(self.num_states, dtype=np.int32)
@@ -233,7 +233,7 @@ class PublicTree(ReadOnly):
 
 
 def check_order(walked: Sequence[Iterable[Hashable]], form: SequenceForm | None) -> None:
-    """Raise an error if a sequence form numbers infosets in another order than a walk over the rules.
+    """Raise an error if a sequence form numbers infosets in a different order from a walk over the rules.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ def _typed(leaves: Leaves, player: int) -> Leaves:
 
 
 def sequences_of_types(form: PublicForm, typed: PublicForm, player: int) -> tuple[Indices, Indices]:
-    """Return the sequences of each type that correspond to the player's without types, shape (num_sequences,)."""
+    """Return, for each type, the sequence that corresponds to each sequence of the player without types."""
     count = len(form.states[player])
     found = np.zeros((2, form.num_sequences[player]), dtype=np.int64)
     for node in np.flatnonzero(form.players == player).tolist():

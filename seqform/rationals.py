@@ -145,7 +145,7 @@ def simplest_fraction(number: float) -> Fraction:
 
 
 def _inner(low: Fraction, high: Fraction, middle: Fraction) -> tuple[Fraction, Fraction]:
-    """Return an interval just inside another one, which excludes its ends but no simple fraction."""
+    """Return an interval just inside another one: without the ends of the latter, but with its simple fractions."""
     # A fraction whose denominator is at most the middle's differs from an end by at least one over both denominators.
     least = 1 / (2 * middle.denominator * max(low.denominator, high.denominator))
     return low + Fraction(least), high - Fraction(least)

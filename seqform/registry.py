@@ -144,7 +144,7 @@ class Registry(Mapping[str, T]):
         return sum(1 for _ in self)
 
     def _load(self, name: str | None = None) -> None:
-        """Register the objects of the entry points with a name; of all entry points by default."""
+        """Register the objects of the entry points that have a given name, or by default of all entry points."""
         from .extensions import entry_points
 
         for point in entry_points().get(self.group, ()):

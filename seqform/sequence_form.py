@@ -22,7 +22,7 @@ from .rules import Rules
 
 
 class HasSequenceForm(ABC):
-    """The interface that strategies need of a game: its name and its sequence form.
+    """The interface that strategies need from a game: its name and its sequence form.
 
     :class:`~treeplex.Game` implements it.
 

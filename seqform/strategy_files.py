@@ -93,7 +93,7 @@ class _Names:
         return cls(player, treeplex, numbers, getattr(getattr(game, "rules", None), "legal_numbers", None))
 
     def infoset(self, text: str | int) -> int:
-        """Return the number of the only infoset with a label as a string, or check a number."""
+        """Return the number of the only infoset whose label is a given string, or check a number."""
         labels = self.treeplex.infoset_labels
         if isinstance(text, int):
             if text >= len(labels):
@@ -129,7 +129,7 @@ class _Names:
             check_one_text(name, actions, where, InvalidStrategyError)
             (action,) = named[name]
             if action in found:
-                raise InvalidStrategyError(f"{where} has {shown(name)} as well as another name of that action")
+                raise InvalidStrategyError(f"{where} has {shown(name)} as well as another name for that action")
             found[action] = _probability(probability, where)
         return [found.get(action, 0.0) for action in actions]
 
@@ -434,7 +434,7 @@ def _read_gambit(text: str, form: SequenceForm, number: int | None) -> Behaviour
 
 
 def write_strategies(path: str | Path, game: str, form: SequenceForm, vectors: Mapping[int, Floats]) -> None:
-    """Write strategies in the format that the suffix names: ``.json``, ``.csv``, or an archive, ``.npz`` or none.
+    """Write strategies in the format that the suffix names: ``.json``, ``.csv``, or ``.npz`` (also without suffix).
 
     Parameters
     ----------

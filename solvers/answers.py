@@ -215,7 +215,7 @@ def _bounds(solution: "Solution") -> Iterator[Row]:
 
 
 def _exploitability(solution: "Solution") -> Row:
-    """Return the row of the exploitability. For one strategy it is a result, shown with all decimals."""
+    """Return the row of the exploitability: an error for a profile, a result with all decimals for one strategy."""
     problem, number, exact = solution.problem, solution.exploitability, solution.exact
     known = None if exact is None else exact.exploitability
     if solution.player is None:
@@ -227,7 +227,7 @@ def _exploitability(solution: "Solution") -> Row:
 
 
 def _judged(rows: Sequence[Row], solution: "Solution") -> list[Row]:
-    """Add the result of the comparison with the tolerance to the row of the quantity that is compared."""
+    """Add whether the tolerance is met to the row of the quantity that is compared with it."""
     # Violations have their own rows.
     met = replace(solution.certificate, violations=dict.fromkeys(solution.certificate.violations, 0.0))
     missed, tolerance = float(solution.problem.error(met)), solution.tolerance
@@ -252,7 +252,7 @@ def _judged(rows: Sequence[Row], solution: "Solution") -> list[Row]:
 
 
 def _constraint_rows(solution: "Solution") -> Iterator[Row]:
-    """Yield the rows of violations, and of the prices of other limits, such as safety."""
+    """Yield the row about violations, and rows about the prices of limits that are not constraints, such as safety."""
     if solution.certificate.violations:
         exact = solution.exact
         met = exact is not None and max(exact.certificate.violations.values()) <= 0

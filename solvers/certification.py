@@ -187,7 +187,7 @@ def certified_error(problem: Problem, certificate: Certificate) -> float:
 
 
 def loop_error(problem: Problem, certificate: Certificate, options: Options) -> float:
-    """Return the error by which a loop stops: that of the bounds, and that of violations in units of their tolerance.
+    """Return the error that decides when a loop stops, with violations scaled so that one tolerance applies to all.
 
     This error only determines when :func:`proven` is called.
     """

@@ -392,7 +392,7 @@ class Slot:
 
 
 def fill(arrays: Mapping[str, Any], saved: Saved) -> None:
-    """Copy saved arrays into the arrays of a run with the same names.
+    """Copy saved arrays into a run's arrays of the same names.
 
     Raises
     ------

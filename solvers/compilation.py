@@ -111,7 +111,7 @@ def compiled(function: Any, cache: bool = False, inline: bool = False) -> Any:
 
 @dataclass
 class Patience:
-    """The budget of this process for work without compiled code, in updates times the length of a vector."""
+    """The work that this process may do without compiled code: the number of updates times the vector length."""
 
     left: int = 50_000  # about a third of the compilation time
 
@@ -225,7 +225,7 @@ class _FieldsOfNone(FunctionPass):
         super().__init__()  # type: ignore[no-untyped-call]
 
     def run_pass(self, state: Any) -> bool:
-        """Replace such fields and comparisons; return whether there were any."""
+        """Replace ``None`` fields and tests for ``None`` by constants; return whether there were any."""
         found = False
         for block in state.func_ir.blocks.values():
             for one in block.find_insts(numba_ir.Assign):
@@ -324,7 +324,7 @@ register_model(_Remembered)(models.OpaqueModel)
 
 
 class _SettledFlags(Flags):
-    """numba's options for one function, fixed, so that only the options that are set are compared.
+    """The fixed numba options of one function; comparisons consider only the options that are set.
 
     numba compares all options, with their defaults, at every look-up for a call.
     """
@@ -429,7 +429,7 @@ def _refusing(function: Any, refusal: str) -> Any:
 
 
 def _call_address(typing_context: Any, address: Any, term: Any, exactly: Any) -> Any:
-    """Call the function at an address, which takes two integers and returns nothing."""
+    """Call the function at an address; the function takes two integers and returns nothing."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         integer = ir.IntType(64)
@@ -522,7 +522,7 @@ def _sources(function: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _fields(signature: Any) -> Iterator[Any]:
-    """Yield the field names of all named tuples among a signature's types, where fields are known only by position."""
+    """Yield the field names of all named tuples among a signature's types; a key contains only their positions."""
     for one in signature:
         if isinstance(one, types.NamedTuple):
             yield one.fields

@@ -100,7 +100,7 @@ class FeasiblePlans:
         return _known[rows]
 
     def _exclude(self, constraint: Constraint) -> None:
-        """Exclude, by bounds, the actions that a linear constraint rules out if no plan is below its bound."""
+        """Exclude, by bounds, the actions that a linear constraint rules out, if it leaves slack to no plan."""
         if not isinstance(constraint, LinearConstraint):
             return
         costs = np.zeros(self.treeplex.num_sequences)
@@ -221,7 +221,7 @@ class FeasiblePlans:
         return found
 
     def _mixed(self, plan: Floats, behaviour: Floats) -> Floats | None:
-        """Return a mixture of a plan with others that meets the constraints up to a small part of its violation.
+        """Mix a plan with others so that at most a small part of its violation of the constraints remains.
 
         Weights z ≥ 0, relative to 1 for the plan itself, solve min Σ z such that f(plan) + Σ z f(other) ≤ 0, in units
         of the violation. Pricing finds the other plans, first those that differ only at infosets of the constraints.
@@ -310,7 +310,7 @@ class FeasiblePlans:
         counts: npt.NDArray[np.int32],
         starts: npt.NDArray[np.int32],
     ) -> Floats:
-        """Return behaviour at the infosets of a level with the most probability on the most valuable actions."""
+        """Return behaviour at a level's infosets that plays the most valuable actions as often as the bounds allow."""
         low = self.least[sequences]
         room = self.most[sequences] - low
         owners = np.repeat(np.arange(len(counts)), counts)
@@ -326,7 +326,7 @@ class FeasiblePlans:
 
 
 def _noise(constraint: Constraint, plan: Floats) -> float:
-    """Return the possible value of a constraint from round-off alone."""
+    """Return the value that a constraint may have from round-off alone."""
     if not isinstance(constraint, LinearConstraint):
         return ROUND_OFF
     terms = float(np.abs(constraint.coefficients) @ np.abs(plan[constraint.indices]))

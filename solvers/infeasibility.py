@@ -218,7 +218,7 @@ def _evened(constraints: Sequence[Constraint]) -> Sequence[Constraint]:
 
 
 def _divided(constraint: LinearConstraint) -> LinearConstraint:
-    """Return a constraint divided by a power of two near its largest coefficient, which does not round."""
+    """Return a constraint divided, without rounding, by a power of two near its largest coefficient."""
     size = constraint.largest_coefficient
     unit = 2.0 ** round(math.log2(size)) if size else 1.0
     terms = dict(zip(constraint.indices.tolist(), (constraint.coefficients / unit).tolist(), strict=True))
@@ -230,7 +230,7 @@ def _divided(constraint: LinearConstraint) -> LinearConstraint:
 def _irreducible(
     game: Game, player: int, constraints: Sequence[Constraint], least: Any, exact: bool
 ) -> list[Constraint]:
-    """Return constraints that cannot be met together, but can without any one of them."""
+    """Return constraints that cannot be met together, but can be if any one of them is dropped."""
     remaining = _support(constraints, least)
     for candidate in list(remaining):
         if candidate not in remaining:

@@ -103,7 +103,7 @@ class Stepper(ABC):
         return None
 
     def saved(self) -> Saved:
-        """Return the whole state of iterations, checks and looks by name, for a checkpoint; it may be changed later.
+        """Return the whole state of iterations, checks and looks by name, for a checkpoint; arrays may change later.
 
         Methods whose steppers implement it set ``keeps_runs``.
         """
@@ -288,7 +288,7 @@ class _Loop:
         return _next_chunk(chunk, stepped, self._took, self._limit - (now - self._resumed))
 
     def _waiting(self) -> AbstractContextManager[None]:
-        """Protect the process in the block from being ended because compiled code does not handle a signal."""
+        """Make the watchdog wait in the block, because compiled code handles signals late."""
         return patient(max(WORTH_WAITING, _LONGER * self._took) if self.stepper.iterations else 0.0)
 
     @contextmanager
@@ -342,6 +342,6 @@ class _Loop:
 
 
 def _next_chunk(chunk: int, done: int, took: float, left: float) -> int:
-    """Return the number of iterations in the next step: at most four times as many, and within the remaining time."""
+    """Return the number of iterations in the next step: at most four times the last, and within the remaining time."""
     fit = done * min(CALL_SECONDS, max(left, 0.0)) / max(took, 1e-9)
     return max(1, min(4 * chunk, int(fit)))

@@ -59,7 +59,7 @@ def outcome_of(saved: Saved) -> Outcome:
 
 
 def kept_outcome(keeper: Keeper, part: str, method: Method, run: Callable[[], Outcome]) -> Outcome:
-    """Run a method as a part of another computation, or read its outcome from a checkpoint; Ctrl-C ends both."""
+    """Run a method as a part of another computation, which Ctrl-C also ends, or read its outcome from a checkpoint."""
     if method.is_exact:
         return run()
     if method.keeps_runs and keeper.keeps_loops:

@@ -187,7 +187,7 @@ def checked_seed(seed: Any) -> int:
 
 
 def nearest_profile(game: Game, plans: Sequence[Floats]) -> Profile:
-    """Return the strategies that play in the proportions of a solver's vectors, which may contain round-off."""
+    """Return the strategies with the proportions of a solver's vectors, which may contain round-off."""
     treeplexes = game.sequence_form.treeplexes
     return Profile(
         [

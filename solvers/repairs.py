@@ -59,7 +59,7 @@ def largest_repairs(
     top: int = 10,
     passes: int | None = None,
 ) -> Repairs:
-    """Return the infosets where changing the strategy at one of them alone reduces a player's exploitability most.
+    """Return the infosets where a change of strategy at that infoset alone reduces a player's exploitability most.
 
     Parameters
     ----------

@@ -607,7 +607,7 @@ def _moved(solution: Solution, name: str, low: float, high: float) -> Iterator[E
 def traded(
     game: Game, functional: Functional, curve: TradeOff, start: float, picture: "Callable[[], Figure]"
 ) -> Element:
-    """Return a slider over the values of a functional, with the least cost and a strategy of each."""
+    """Return a slider over the values of a functional, with the least cost and a strategy for each."""
     strategies: list[Strategy] = []
     knots = curve.knots.tolist()
     try:

@@ -41,7 +41,7 @@ class Simplified(RunState):
 
 
 def rounded_plan(problem: SimpleStrategy, plan: Floats) -> Floats:
-    """Return a plan within the limits of a problem near another plan of the player.
+    """Round a plan of the player to a nearby plan that is within the limits of a problem.
 
     Sizes are kept where the plan plays them most, probabilities are rounded so that they still sum to one, and the
     infosets that stay mixed are those where the most would change otherwise. With `loss`, nothing limits the number of
@@ -105,7 +105,7 @@ def _put_on_grid(
 
 
 def _unlisted(limited: set[int], own: slice) -> Floats:
-    """Return the uniform distribution on the sequences at an infoset that no menu limits, or the first one."""
+    """Return uniform play of an infoset's sequences that no menu limits, or of its first one if there are none."""
     found = np.array([float(sequence not in limited) for sequence in range(own.start, own.stop)])
     if not found.any():
         found[0] = 1.0

@@ -27,7 +27,7 @@ class SecondQuestion:
     is_late: bool = False
 
     def added_to(self, message: str) -> str:
-        """Return the message of the answer, with the reason of a failure.
+        """Return the message of the answer, with the reason for a failure.
 
         Examples
         --------
@@ -43,7 +43,7 @@ class SecondQuestion:
 
 @contextmanager
 def second_question(what: str, name: str = "") -> Iterator[SecondQuestion]:
-    """Ask a second question in the block: an exception ends only the block, and becomes the reason of its failure.
+    """Ask a second question in the block: an exception ends only the block, and becomes the reason for its failure.
 
     Ctrl-C passes through, so catch it where the answer is known.
 

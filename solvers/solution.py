@@ -53,7 +53,7 @@ class RunState:
 
 
 def _uncrossed(certificate: Certificate, problem: Problem) -> Certificate:
-    """Return a certificate whose lower bound is at most its upper bound, without crossings by round-off.
+    """Return a certificate with its bounds uncrossed if only round-off makes them cross.
 
     Raises
     ------

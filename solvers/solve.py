@@ -262,7 +262,7 @@ def _solved(found: _Found, problem: Any, chosen: Method, options: Options, part:
 
 
 def _unfinished(problem: Any, ending: BaseException) -> Outcome:
-    """Return the outcome of a method without strategies at the time limit, if uniform play can be certified instead.
+    """Return the outcome of a method that found no strategies in time, if uniform play can be certified instead.
 
     Raises
     ------

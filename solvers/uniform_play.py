@@ -46,7 +46,7 @@ def by_best_responses(best_responses: Sequence[float], value: float) -> Certific
 
 
 def has_uniform_play(problem: Problem) -> bool:
-    """Whether uniform play is an answer, and can be certified quickly: the game is built, or a small public form."""
+    """Whether uniform play is an answer, and quick to certify: the sequence form or a small public form is built."""
     if Feature.SIMPLE in problem.needs:
         return False
     built = vars(problem.game)

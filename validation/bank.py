@@ -229,7 +229,7 @@ def _in_steps(game: str, level: int, *more: str) -> Iterator[Case]:
 
 
 def _styles(game: str, styles: Mapping[str, str]) -> Iterator[Case]:
-    """Yield the cases of styles: each by a linear program, and by Preference-CFR with the given options."""
+    """Yield the cases of styles, each solved by a linear program and by Preference-CFR with the given options."""
     for style, preferring in styles.items():
         methods = " ".join(f"pref-cfr:{options}" for options in preferring.split())
         yield from ask(game, f"style {style}", f"highs-simplex {methods}")

@@ -35,7 +35,7 @@ def _opponents(text: str, game: "Game", player: int) -> Sequence[Any]:
             raise UnsupportedProblemError(f"--opponent {LOCKS}: {game.spec} has {has}")
         if len(kept) < len(game.constraints):
             raise UnsupportedProblemError(
-                f"--opponent {LOCKS}: {game.spec} has locks of player {player} too, but a response obeys no locks; "
+                f"--opponent {LOCKS}: {game.spec} has locks of player {player} too, but responders cannot have locks; "
                 "expected locks of one player, or --problem nash"
             )
         return [kept]
@@ -51,7 +51,7 @@ _READERS: Mapping[Any, Callable[[str, "Game", int], Sequence[Any]]] = {
 
 
 def question_parameters(problem: str) -> dict[str, Parameter]:
-    """Return a problem's inputs besides the game by option name, as declared by the fields of its class.
+    """Return, by option name, the inputs of a problem other than the game, as declared by the fields of its class.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def question_parameters(problem: str) -> dict[str, Parameter]:
 
 
 class Question:
-    """A problem and its inputs besides the game as strings, checked as far as possible before any game is loaded.
+    """A problem and, as strings, its inputs other than the game, checked as far as possible before a game is loaded.
 
     Parameters
     ----------

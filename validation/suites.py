@@ -532,7 +532,7 @@ def unpaid_violation(solution: Solution) -> float:
 
 
 def _owed(solution: Solution, priced: Solution) -> float:
-    """Return the value of a solution's violations at another solution's prices: the possible error of its bounds.
+    """Return the value of a solution's violations at another one's prices: the possible error of the former's bounds.
 
     Bounds hold only if strategies meet their constraints, because violations may improve an objective.
     """

@@ -153,7 +153,7 @@ def report(
     command: str,
     axes: tuple[str | None, str | None],
 ) -> page.Page:
-    """Return a report: the command, the picture, every result, failures, and the command that recreates it.
+    """Return a report: a summary, the picture, every result, failures, and the command that repeats the sweep.
 
     Raises
     ------

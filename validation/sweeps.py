@@ -83,7 +83,7 @@ def workers(backend: str | None, address: str | None = None, jobs: int | None = 
     if backend is not None:
         check_choice(backend, "backend", UnsupportedProblemError, BACKENDS)
     if address is not None and backend not in ("dask", "ray"):
-        raise UnsupportedProblemError(f"address is {shown(address)}, but backend is not dask or ray; leave it out")
+        raise UnsupportedProblemError(f"address is {shown(address)}, but backend is not dask or ray; omit address")
     if jobs is not None and jobs != -1:
         check_whole(jobs, "jobs", UnsupportedProblemError, "[1, inf)")
     if backend is None:
@@ -436,7 +436,7 @@ class Folder:
                 pass
 
     def _read(self) -> None:
-        """Read the lines of finished settings; remove an incomplete last line that a kill has left."""
+        """Read the lines of finished settings; remove an incomplete last line that a killed process left."""
         assert self.path is not None
         entries, end = read_results(self.path / _RESULTS)
         self._file.truncate(end)

@@ -123,7 +123,7 @@ def reach_bound(
     at_least: Number | None = None,
     name: str | None = None,
 ) -> LinearConstraint:
-    """Bound the probability with which a player plays to an infoset, or to an action there.
+    """Bound the probability that a player's own actions lead to an infoset, or include an action there.
 
     Parameters
     ----------

@@ -396,7 +396,7 @@ def check_number(name: str, what: str, number: Any) -> None:
 
 
 def _checked_terms(name: str, terms: Any) -> tuple[dict[int, Number], Integers, Any]:
-    """Return terms as a dictionary, and its sequences in increasing order with their numbers."""
+    """Return terms as a dictionary, and the sequences in increasing order with their coefficients."""
     if not isinstance(terms, Mapping):
         raise InvalidConstraintError(
             f"constraint {shown(name)}: the terms are {shown(terms)}, expected a mapping of sequences to numbers"

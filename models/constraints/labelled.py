@@ -75,12 +75,12 @@ class LabelledConstraint:
 
     @property
     def is_behaviour(self) -> bool:
-        """Whether the constraint bounds probabilities at one infoset, which are multiplied by the infoset's reach."""
+        """Whether the constraint bounds action probabilities at one infoset, multiplied by its reach to be linear."""
         return self.terms[0].kind == "behaviour"
 
     @property
     def constant(self) -> float:
-        """The function's value without any counted action."""
+        """The function's value if no counted action is ever taken."""
         return 0.0 if self.is_behaviour else -self.sign * float(self.bound)
 
     @property
@@ -101,7 +101,7 @@ class LabelledConstraint:
     def coefficients(
         self, infoset: Hashable, actions: Sequence[Hashable], is_first: bool, counted: bool
     ) -> list[float] | None:
-        """Return the coefficients of an infoset's sequences, either the counted or the other ones.
+        """Return the counted coefficients of an infoset's sequences, or those that are not counted.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class ExpectedCost:
 
     @property
     def constant(self) -> float:
-        """The function's value without any cost."""
+        """The function's value if no costs arise."""
         return -float(self.bound)
 
     def coefficients(

@@ -386,11 +386,11 @@ class TermReader(Tokens):
         reach = constant_reach(treeplex, infoset)
         if reach is None:
             name = one_line(f"{term.player}/{quoted_label(treeplex.infoset_labels[infoset])}", 60)
-            where = "where it is alone or added to other actions there"
+            where = "alone or in a sum over its actions"
             where = where if self._what == "constraint" else "in a constraint"
             raise self.error(
                 term.column,
-                f"a probability at {name}, whose reach depends on the plan, is linear only {where}; expected a "
+                f"the reach of {name} depends on the plan, so its probabilities may be used only {where}; expected a "
                 "realization, plan(…)",
             )
         return reach

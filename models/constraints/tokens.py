@@ -140,7 +140,7 @@ class Tokens:
         return token
 
     def _pass(self, piece: str, start: int, stop: int) -> None:
-        """Move past a token, which the title shows as given."""
+        """Append a token to the title as it is written, and move past it."""
         if start > self._position and self._pieces:
             self._pieces.append(" ")
         self._pieces.append(piece)

@@ -204,7 +204,7 @@ class _Reader:
     # The terms.
 
     def _scalar(self, expression: Any, weights: sp.csr_array, kind: type[Term]) -> None:
-        """Add a function of all entries that is positively homogeneous, or a square."""
+        """Add a function of all entries; the function is positively homogeneous, or a square."""
         if expression.size != 1 or getattr(expression, "axis", None) is not None:
             raise _UnknownTermError
         inner = expression.args[0]
@@ -297,7 +297,7 @@ class _Reader:
         self.add(second, weights)
 
     def _put_each(self, kind: type[Term], inner: "cp.Expression", weights: sp.csr_array) -> None:
-        """Add, for each row of weights, the term of the weighted entries of an affine expression."""
+        """For each row of weights, weight the entries of an affine expression and add the term of the results."""
         matrix, constants = affine_parts(inner, self.plan)
         for row, places, numbers in _by_row(weights):
             self._put(row, kind, _scaled_rows(matrix, places, numbers), -numbers * constants[places])
@@ -399,7 +399,7 @@ def _unrecognised(expression: "cp.Expression", plan: "cp.Variable") -> list[Conv
 def _unknown_terms(
     given: "list[tuple[cp.Expression, npt.NDArray[np.bool_]]]", plan: "cp.Variable"
 ) -> "list[tuple[int, Term]]":
-    """Return the terms of a sum of expressions for each entry, with piecewise linear expressions combined."""
+    """Return, for each entry, the terms of a sum of expressions; piecewise linear expressions form one term."""
     terms: list[tuple[int, Term]] = []
     for is_linear in (True, False):
         parts = [(expression, counted) for expression, counted in given if expression.is_pwl() == is_linear]
@@ -499,7 +499,7 @@ def lift(expression: "cp.Expression", entries: "list[cp.Expression]", plan: "cp.
 
 
 def _linked(matrix: sp.csr_array, of_link: Any) -> tuple[Any, Any]:
-    """Return the rows that link a variable to the plan, and the plan's columns, or ``None`` for the latter."""
+    """Return the rows that link a variable to the plan, and the plan's columns (``None`` if the rows do more)."""
     links = _rows_of(matrix, of_link)
     linked = matrix[links]
     if len(links) != len(of_link) or (np.diff(linked.indptr) != 2).any():

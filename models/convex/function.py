@@ -276,7 +276,7 @@ class ConvexFunction:
         )
 
     def slopes_of(self, multipliers: Numbers) -> Numbers:
-        """Return the slopes given by multipliers of the rows of :meth:`linear_rows`; NaN for other terms.
+        """Return the slopes given by multipliers of the rows of :meth:`linear_rows`; NaN for terms without such rows.
 
         Parameters
         ----------

@@ -78,7 +78,7 @@ class Term(ABC):
         return to_fractions(self.shifts)
 
     def arguments(self, plan: Numbers) -> Numbers:
-        """Return z = B x − c, in fractions if the plan is."""
+        """Return z = B x − c, in fractions for a plan in fractions."""
         exact = plan.dtype == object
         return self.exact_matrix @ plan - self.exact_shifts if exact else self.matrix @ plan - self.shifts
 
@@ -108,7 +108,7 @@ class Term(ABC):
         return largest(self.matrix.data)
 
     def from_loop(self, average: Floats) -> Floats:
-        """Return slopes from the compiled loop's averages: of slopes, or of an opaque term's plans."""
+        """Return slopes, given the compiled loop's average slopes or, for an opaque term, its average plan."""
         return average
 
     def extent(self, low: Floats, high: Floats) -> tuple[float, float, float]:
@@ -600,7 +600,7 @@ class Opaque(Term):
             return None
 
     def _value(self, arguments: Numbers) -> Any:
-        """Return the value at a plan; near it if cvxpy has none there, as for 0² / 0; ∞ if there is none either."""
+        """Return the value at a plan, or near it if cvxpy has no value there (as for 0² / 0), or ∞ if both fail."""
         for inwards in (0.0, 1e-9):
             at = (1.0 - inwards) * arguments + inwards
             with valued(self.variable, at), np.errstate(divide="ignore", invalid="ignore"):

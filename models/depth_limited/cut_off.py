@@ -151,7 +151,7 @@ class CutOffRules:
         self._root = root, PublicNode(label, mover, None, self._limit(0, first + lookahead), on_path=True)
 
     def _limit(self, level: int, before: int) -> int:
-        """Return the limit below a public state on the path, which changes after a decision of the player."""
+        """Return the limit below a public state on the path; the limit changes after a decision of the player."""
         return level + self._lookahead if self._path[level][1] == self._player else before
 
     def initial_state(self) -> Any:

@@ -159,7 +159,7 @@ def _along_paths(public: PublicTree, player: int, lookahead: int, trunk: bool) -
 def partition_steps(
     public: PublicTree, player: int, roots: Integers, along: Along = "level", trunk: bool = False
 ) -> tuple[DecisionStep, ...]:
-    """Return the steps in which a player decides with a partition into a trunk and subgames.
+    """Return the steps in which a player decides if the game is partitioned into a trunk and subgames.
 
     Parameters
     ----------

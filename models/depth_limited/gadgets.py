@@ -92,14 +92,14 @@ class SequenceRates:
     rates: Floats
 
     def at(self, sequences: Numbers) -> Floats:
-        """Return the rates of given sequences, all of which have one."""
+        """Return the rates of given sequences, each of which must have a rate."""
         return self.rates[np.searchsorted(self.sequences, sequences)]
 
 
 def whole_game_program(
     view: PlayerView, matrix: sp.csr_array, model: Floats, p: float, step: DecisionStep, plan: Floats
 ) -> StepProgram:
-    """Return a step's program in the whole game: for a trunk, or with the full gadget for everything after it.
+    """Return a step's program in the whole game: for the trunk or, with the full gadget, for any step.
 
     max over x of p times the payoff of x if the other player follows the model above the depth limit and is rational
     below, plus (1 − p) times its payoff if that player is rational throughout. Both parts have the same values below
@@ -186,7 +186,7 @@ def subgame_program(
 
 
 def gift_rates(view: PlayerView, plan: Floats) -> SequenceRates:
-    """Return the gifts on the way to each of the other player's sequences, by its own values against a plan.
+    """Return the gifts on the way to each of the other player's sequences, from that player's values against a plan.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def gift_rates(view: PlayerView, plan: Floats) -> SequenceRates:
 def allowances(
     view: PlayerView, program: StepProgram, plan: Floats, later: Integers, roots: SubgameRoots | None = None
 ) -> SequenceRates:
-    """Return how much worse than in a step's plan the later subgames may be without a loss in the worst case.
+    """Return by how much later subgames may fall short of a step's plan without a loss in the worst case.
 
     If the other player's action is not a best response to the plan, the following subgames may get worse by its gift
     plus the allowance from above. The public states that follow share each allowance by their masses, as defined by

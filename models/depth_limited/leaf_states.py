@@ -163,7 +163,7 @@ class LeafStates:
         return plan
 
     def best_values(self, player: int, plan: Floats) -> Floats:
-        """Return the value of each way in to a player who best-responds to the other one's plan in the rest.
+        """Return a player's value of each way in if the player best-responds to the other's plan in the rest.
 
         Parameters
         ----------

@@ -97,7 +97,7 @@ class ResolvingRun:
         return self.gadget.name == "full" or self.p == 1.0
 
     def goes_on(self, number: int) -> bool:
-        """Return whether the plan that a step continues already solves the step, which sees no further."""
+        """Return whether the plan that a step continues already solves the step, because the step sees no further."""
         before = self.steps[number].before
         return (
             self.whole

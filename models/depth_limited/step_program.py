@@ -36,7 +36,7 @@ class StepAnswer:
 
 @dataclass(frozen=True, eq=False)
 class StepProgram:
-    """One player's best plan if part of it is settled, and the other player is partly free.
+    """The program for one player's best plan if some decisions of either player are already fixed.
 
     max over x of constant + linear · x + min over y of (Mᵀ x + bonus) · y, such that E x = e, x ≥ 0, x as settled at
     settled infosets, y ≥ 0, and at each infoset J of the reply Σ_a y(J, a) = inflow(J) + y(parent of J), y(∅) = 0.
@@ -107,7 +107,7 @@ class StepProgram:
 
     @cached_property
     def settled_sequences(self) -> Flags:
-        """The player's given sequences, including the empty one, shape (num_sequences of own,)."""
+        """The player's settled sequences, including the empty one, shape (num_sequences of own,)."""
         return np.append(True, np.repeat(self.settled, self.own.num_actions))
 
     @cached_property

@@ -240,7 +240,7 @@ class SubgameRoots:
         return treeplex, numbers[self.leaf_sources]
 
     def numbers(self, first: int, entries: Numbers) -> Numbers:
-        """Return the index in a reply of each way in and of each of ``sequences``, which begin at ``first``."""
+        """Return the indices of the ways in and of ``sequences`` in a reply, where ``sequences`` begin at ``first``."""
         return np.concatenate([entries, first + np.arange(len(self.sequences), dtype=np.int64)])
 
     def masses(self, game: Game, plan: Floats) -> Floats:
@@ -330,7 +330,7 @@ def roots_at_level(public: PublicTree, level: int) -> Integers:
 
 
 def roots_after_chance(public: PublicTree, first: bool = True) -> Integers:
-    """Return the public states directly after public chance events, such as board cards: the first on a path, or all.
+    """Return the public states directly after public chance events, such as board cards: the first ones, or all.
 
     Examples
     --------

@@ -59,7 +59,7 @@ class Offer:
 
     @property
     def actions(self) -> tuple[Hashable | None, ...]:
-        """Fold, call and raises; ``None`` if folding is not possible."""
+        """Fold (``None`` if folding is not possible), call and raises."""
         return (self.fold, self.call, *self.raises)
 
 

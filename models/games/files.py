@@ -59,7 +59,7 @@ _LIKE_A_SUFFIX = re.compile(r"[^=]*\.[a-zA-Z]\w{0,9}", re.DOTALL)
 
 
 def game_from_elsewhere(spec: str, parameters: Mapping[str, Any], family: bool) -> "Game | None":
-    """Return the game of a file or of OpenSpiel named by a string; ``None`` if it names neither.
+    """Return the game if a string names a file or a game of OpenSpiel; otherwise return ``None``.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def _game_of_toml(path: str) -> "Game":
 
 
 def _is_spot(path: str) -> bool:
-    """Return whether a file with another name describes a spot: one of its lines sets the board."""
+    """Return whether a file with an unknown suffix describes a spot: one of the file's lines sets the board."""
     from ...seqform.interchange.files import regular_size
 
     try:

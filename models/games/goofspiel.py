@@ -269,7 +269,7 @@ def _size(cards: int, random_order: bool) -> GameSize:
 
 
 def _told(cards: int) -> list[int]:
-    """Return, by number of rounds, how many sets of (own bid, won, lost or tied) fit some bids of the other player.
+    """Return, for each number of rounds, how many sets of own bids with their results are possible.
 
     Notes
     -----

@@ -130,7 +130,7 @@ class Leduc:
         return state[0]  # type: ignore[no-any-return]
 
     def actions(self, state: Any) -> Sequence[str]:
-        """Return the mover's actions: folding requires a bet, and raising requires that raises are left."""
+        """Return the mover's actions: folding is possible only after a bet, and raising only up to the limit."""
         mover, _, _, _, stakes, _, raises, _ = state
         if max(stakes) > stakes[mover]:
             return ("f", "c", "r") if raises < self.raises else ("f", "c")
@@ -316,7 +316,7 @@ class _Table:
     fold: list[int]
 
     def opened(self, raises: int, two: list[int], three: list[int], closed: list[int], alone: int) -> list[int]:
-        """Return the total count of a round from each state, before any action in the round.
+        """Return, for a round that begins in each state, the total of the counts of its decisions and ends.
 
         A decision between two actions counts ``two``, a decision between three counts ``three``, and the end of the
         round counts ``closed``, each by state; ``alone`` is the count of an end where ``fold`` is −1.

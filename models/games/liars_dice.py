@@ -121,7 +121,7 @@ class LiarsDice:
 
     @cached_property
     def _actions(self) -> tuple[tuple[str, ...], ...]:
-        """The actions by the number of bids that are now too low; a game too large to walk never needs them."""
+        """The actions by the number of bids that are now too low; a game too large to enumerate never needs them."""
         bids = self._bids
         return bids, *((*bids[low:], _CHALLENGE) for low in range(1, len(bids) + 1))
 
@@ -191,7 +191,7 @@ class LiarsDice:
 
 
 def _sets_by_remainder(elements: int, divisor: int) -> list[int]:
-    """Return the number of subsets of a set whose size has each remainder."""
+    """Return, for each remainder, how many subsets of a set have a size with that remainder."""
     counts = [1] + [0] * (divisor - 1)
     for _ in range(elements):  # each element is in a subset or not
         counts = [number + counts[remainder - 1] for remainder, number in enumerate(counts)]

@@ -106,7 +106,7 @@ class TransitHistories:
 
     @cached_property
     def _payoffs(self) -> dict[tuple[int, int, int], tuple[Fraction, Fraction]]:
-        """Both players' payoffs by tally, each computed once."""
+        """Both players' payoffs by the counts of escapes, encounters and delays, each computed once."""
         return {}
 
     @cached_property

@@ -205,7 +205,7 @@ class MatchResult:
 
     @property
     def guaranteed_interval(self) -> tuple[float, float] | None:
-        """An interval that holds for any number of deals, because results are bounded by the stacks; it is much wider.
+        """A much wider interval that holds for any number of deals, because results are bounded by the stacks.
 
         See :func:`~treeplex.models.play.simulation.mean_interval`.
         """

@@ -107,7 +107,7 @@ class Hand:
         return tuple(one - blind - ante for one, blind, ante in zip(paid, self.paid, self.antes, strict=True))
 
     def _paid_from_pots(self) -> tuple[Chips, ...] | None:
-        """Return each seat's payment from the pots by the cards; ``None`` if it depends on unknown cards."""
+        """Return what the pots pay each seat, given the cards; ``None`` if it depends on unknown cards."""
         ranks = self._ranks()
         if ranks is None:
             return None

@@ -107,7 +107,7 @@ class Betting(_Rules):
         super()._begin_betting()
 
     def pass_idle(self) -> None:
-        """Check for a seat that has nothing to call and nobody to bet against; histories may omit this."""
+        """Let a seat check if it has nothing to call and nobody to bet against; histories may omit this check."""
         seat = self.actor_index
         if (
             seat is not None

@@ -62,7 +62,7 @@ class RaiseBot(SimpleBot):
 
 
 class RandomBot(SimpleBot):
-    """A bot that chooses equally between folding to a bet, checking or calling, and betting or raising any amount.
+    """A bot that folds to a bet, checks or calls, or bets or raises any amount, each with equal probability.
 
     Examples
     --------

@@ -253,7 +253,7 @@ def hand_observations(
             seen[nodes[-1], theirs] += 1
     if left_out and not passed[0]:
         reasons = ", ".join(f"{count:,} of {reason}" for reason, count in left_out.items())
-        raise PlayLogError(f"no hand counts, expected hands with these names, seats and stacks; skipped: {reasons}")
+        raise PlayLogError(f"no hand counts, expected hands with the given names, seats and stacks; skipped: {reasons}")
     return LineObservations(game, player, passed, held, seen, lines.first_street, probe, dict(left_out))
 
 

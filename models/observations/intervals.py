@@ -217,7 +217,7 @@ def _checked(successes: Any, trials: Any, confidence: Any, comparisons: Any) -> 
     if wrong.any():
         first = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
         raise InvalidConstraintError(
-            f"received {int(happened[first])} successes in {int(possible[first])} trials, expected at most as many"
+            f"received {int(happened[first])} successes in {int(possible[first])} trials; expected no more than that"
         )
     return happened.astype(np.float64), possible.astype(np.float64), (1.0 - confidence) / comparisons
 

@@ -158,7 +158,7 @@ class LineObservations:
 
     @cached_property
     def _numbers(self) -> tuple[Integers, Integers]:
-        """The public state of each event, and the private state shown, −1 for all together."""
+        """The public state of each event, and the private state that it shows (−1 if it covers all of them)."""
         form, own = self.form, self.player
         after_own = np.flatnonzero(self.looked & (np.arange(len(form.players)) > 0))
         lines = after_own[form.players[form.parents[after_own]] == self.opponent]
@@ -171,7 +171,7 @@ class LineObservations:
 
     @cached_property
     def events(self) -> Events:
-        """The events that are informative about the opponent; :attr:`event_counts` gives their numbers."""
+        """The events that are informative about the opponent; :attr:`event_counts` tells how often each happened."""
         form, opponent = self.form, self.opponent
         treeplex = self.game.sequence_form.treeplexes[opponent]
         total = self._arrival(0).sum()
@@ -208,7 +208,7 @@ class LineObservations:
         return found
 
     def _arrival(self, node: int) -> Floats:
-        """Return, by the opponent's private state, how likely chance and the observer are to play to a public state."""
+        """Return, by the opponent's private state, how likely chance and the observer are to lead to a public state."""
         form = self.form
         found: Floats = form.arrival(self.opponent, node, self.reach[node]) * form.weights[self.opponent]
         return np.abs(found)

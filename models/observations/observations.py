@@ -141,7 +141,7 @@ class Observations:
 
     @cached_property
     def events(self) -> Events:
-        """The events that are informative about the opponent; :attr:`event_counts` gives their numbers."""
+        """The events that are informative about the opponent; :attr:`event_counts` tells how often each happened."""
         return observed_events(self.view, self.game.sequence_form.treeplexes[self.opponent])
 
     def with_counts(self, counts: npt.ArrayLike) -> "Observations":

@@ -167,7 +167,7 @@ def spot_frequencies(
 
 
 def _first_street(spot: HoldemSpot) -> PublicForm:
-    """Return the bets of a spot's first street without its hands, because later streets may have millions of nodes."""
+    """Return the bets of a spot's first street, without hands; the whole spot may have millions of nodes."""
     states, parents, actions = unrolled(
         spot.begun, lambda state: spot.moves(state) if isinstance(state, Decision) else ()
     )

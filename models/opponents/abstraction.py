@@ -177,7 +177,9 @@ def _merge(player: int, treeplex: Treeplex, bucket_of: Bucket) -> tuple[Treeplex
             if not alike:
                 raise InvalidGameError(f"{both} actions {shown(actions)} and {shown(own)}: give them different buckets")
             pasts = " and ".join(_past(treeplex, merged, each) for each in (other_parent, parent))
-            raise ImperfectRecallError(f"{both} different own pasts, {pasts}: a bucket must remember earlier buckets")
+            raise ImperfectRecallError(
+                f"{both} different past actions, {pasts}: a bucket must remember earlier buckets"
+            )
         place = {action: begin + order for order, action in enumerate(actions)}
         start = int(treeplex.offsets[infoset])
         sequences[start : start + len(own)] = [place[action] for action in own]

@@ -128,7 +128,7 @@ class UCB1(Learner):
     """
 
     def choose(self, rng: np.random.Generator) -> int:
-        """Return the strategy with the largest upper bound; nothing is drawn."""
+        """Return the strategy with the largest upper bound; the choice is not random."""
         if not self.counts.all():
             return int(np.argmin(self.counts))
         return int(np.argmax(self.totals / self.counts + np.sqrt(2.0 * math.log(self.counts.sum()) / self.counts)))
@@ -177,7 +177,7 @@ class ExploreThenCommit(Learner):
         self._best: int | None = None
 
     def choose(self, rng: np.random.Generator) -> int:
-        """Return the strategy with the fewest trials, or the best one when all have been tried; nothing is drawn."""
+        """Return the strategy with the fewest trials, or the best one after all trials; the choice is not random."""
         if self._best is None and self.counts.min() >= self.each:
             self._best = int(np.argmax(self.totals / self.counts))
         return int(np.argmin(self.counts)) if self._best is None else self._best
@@ -267,7 +267,7 @@ class PortfolioRun:
 
     @property
     def regret(self) -> float:
-        """The difference between that total and the learner's."""
+        """The total payoff of the best strategy minus the learner's total payoff."""
         return float(self.payoffs[:, self.best].sum() - self.gained.sum())
 
 

@@ -397,7 +397,7 @@ class ThresholdBot:
         """Start a hand; the bot has no memory."""
 
     def act(self, view: View, rng: np.random.Generator) -> str:
-        """Return an action; nothing is drawn."""
+        """Return an action, which is never random."""
         blind = view.table.big_blind
         least = view.least / blind if view.most else np.inf
         value, level = hand_value(view.hand, view.board, self.samples), max(view.bets) / blind

@@ -126,7 +126,7 @@ def perturbed(
     behaviour = (1.0 - epsilon) * strategy.behaviour + epsilon * strategy.treeplex.uniform_behaviour()
     if concentration is None:
         if seed is not None:
-            raise InvalidStrategyError(f"seed is {shown(seed)}, but without a concentration nothing is drawn")
+            raise InvalidStrategyError(f"seed is {shown(seed)}, but without a concentration nothing is random")
         return strategy.with_behaviour(behaviour)
     # Larger concentrations leave no noise visible in floats, and overflow in sums.
     concentration = check_number(concentration, "concentration", InvalidStrategyError, "(0, 1e12]")

@@ -93,7 +93,7 @@ def _foreign(source: Any, reads: Collection[str]) -> Signature | None:
 
 
 def refuse_foreign(sources: Iterable[Any], reads: Collection[str] = ()) -> None:
-    """Raise an error if nothing was read and the file is another program's: it is not a log with bad lines.
+    """Raise an error if a file from which nothing could be read is another program's, not a log with bad lines.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def refuse_foreign(sources: Iterable[Any], reads: Collection[str] = ()) -> None:
 
 
 def _opened(path: Any, stack: ExitStack) -> BinaryIO:
-    """Open a file or a pipe; a device might never end."""
+    """Open a file or a pipe; devices are rejected, because they might never end."""
     mode = Path(path).stat().st_mode
     if stat.S_ISDIR(mode):
         raise PlayLogError("it is a directory, expected a file")

@@ -73,7 +73,7 @@ class BiasedReplies(Replies):
         return sp.csr_array(trusted - sp.eye_array(plans.num_sequences, format="csr")[1:])
 
     def preimage(self, plan: Floats) -> Floats:
-        """Return the z that plays the plan's behaviour beyond the model's part; uniform where nothing is left."""
+        """Return the z that plays what the plan adds to the model's part; uniform where the plan adds nothing."""
         offsets, counts = self.plans.offsets[:-1], self.plans.num_actions
         behaviour = np.maximum(self.plans.behaviour(plan) - self.least, 0.0)
         if len(counts):

@@ -211,7 +211,7 @@ class CDRNR(DepthLimitedResponse):
 
     @property
     def _order(self) -> tuple[Along, bool]:
-        """The order of the steps; promises follow paths from a blueprint, or from one step for the first level."""
+        """The order of the steps: with promises, along paths from a blueprint or from one step for the first level."""
         return ("path", self.blueprint is None) if GADGETS[self.gadget].promises else (self.along, False)
 
     @property

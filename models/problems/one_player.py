@@ -15,7 +15,7 @@ from .problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class OnePlayerProblem(Problem):
-    """A problem about one player's strategy in a two-player constant-sum game, which requires the value of the game.
+    """A problem about one player's strategy in a two-player constant-sum game; it requires the value of the game.
 
     Parameters
     ----------

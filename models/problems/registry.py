@@ -137,7 +137,7 @@ _ALSO_CALLED = {
 
 
 def problem_meant(name: str) -> str | None:
-    """Return the problem meant by its class name or a term of the literature, or ``None``.
+    """Return the problem that a class name or a term of the literature means; ``None`` if there is none.
 
     Examples
     --------

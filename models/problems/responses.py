@@ -350,7 +350,7 @@ class EpsilonSafeResponse(ResponseProblem, EpsilonSafe, SaddleProblem):
         return Saddle(view, tilt=view.own_gradient(model), floor=floor, model=model)
 
     def gain_line(self, certificate: Certificate, multipliers: Mapping[str, float]) -> tuple[float, float] | None:
-        """Return the line through the upper bound at ε, whose slope is the multiplier."""
+        """Return the line through the upper bound at ε with the multiplier as its slope."""
         price = multipliers.get(SAFETY)
         return None if price is None else _line(certificate, 1.0, price, price * float(self.epsilon))
 
@@ -445,7 +445,7 @@ class BestNash(EpsilonSafeResponse):
 
 
 def _line(certificate: Certificate, weight: float, loss: float, allowed: float = 0.0) -> tuple[float, float] | None:
-    """Return the line where weight × gain − loss × possible loss + allowed equals the proven bound minus the value."""
+    """Return the line weight × gain − loss × (a strategy's possible loss) + allowed = upper bound − game value."""
     if certificate.upper is None or certificate.game_value is None or not weight:
         return None
     return (float(certificate.upper) - float(certificate.game_value) - allowed) / weight, loss / weight

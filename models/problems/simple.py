@@ -294,7 +294,7 @@ class SimpleStrategy(Problem):
 
     @property
     def usual_method(self) -> str:  # type: ignore[override]
-        """``branch-and-bound``, or ``rounding`` on public forms and for many distributions."""
+        """The default method: ``branch-and-bound``, or ``rounding`` on public forms and for many distributions."""
         is_large = self.game.public_form is not None or self._num_choices > _MANY_CHOICES
         return "rounding" if is_large else "branch-and-bound"
 
@@ -323,7 +323,7 @@ class SimpleStrategy(Problem):
         )
         if found > _MOST_CHOICES:
             raise GameTooLargeError(
-                f"{self.name}: {self.game.spec} has {found:,} distributions of player {self.player} or more, "
+                f"{self.name}: {self.game.spec} has {found:,} or more distributions of player {self.player}, "
                 f"expected at most {_MOST_CHOICES:,}: use the method rounding"
             )
         return Choices.of(self.view.own, self.steps)
@@ -547,7 +547,7 @@ class SimpleStrategy(Problem):
         return self._guarantee(-self.view.other.e).program(maximise=True)
 
     def _guarantee(self, objective: Floats | float) -> ProgramBlocks:
-        """Return the blocks of plans and of the opponent's worths, with the objective of the worths."""
+        """Return the blocks of the plan and of the opponent's values (worths), with the objective on the worths."""
         view = self.view
         own, other = view.own, view.other
         payoffs = view.game.sequence_form.payoff_matrix(view.player)
@@ -701,7 +701,7 @@ class SimpleStrategy(Problem):
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """The distributions over actions among which a simple strategy chooses at each infoset with several actions.
+    """The distributions that a simple strategy may use at each infoset with several actions.
 
     Attributes
     ----------

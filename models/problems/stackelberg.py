@@ -299,7 +299,7 @@ class Factors:
         return found
 
     def opposed_to(self, other: "Factors") -> "tuple[float, Factors]":
-        """Return λ ≥ 0 and the payoff left after removing −λ times another one; 0 and the whole payoff if λ is 0.
+        """Return the best λ ≥ 0, and this payoff plus λ times another payoff.
 
         Both are in their units, and must have the same right factor. λ minimises the remaining sum of squares.
         """

@@ -10,7 +10,7 @@ from .certificate import Certificate
 
 
 def strategy_certificate(problem: Any, plans: Sequence[Any], exact: bool = False) -> Certificate:
-    """Return the certificate of one player's strategy without bounds: exploitability and gain against the model."""
+    """Return a certificate without bounds for one player's strategy: exploitability and gain against the model."""
     view = PlayerView(problem.game, problem.player, exact)
     own, value = plans[view.player], problem.known_value(exact)
     against = None if problem.model is None else view.payoff(own, view.plan_of(problem.model))

@@ -220,7 +220,7 @@ class EpsilonSafeStyle(EpsilonSafe, SaddleProblem):
 
     @cached_property
     def scale(self) -> float:
-        """The objective's unit in tolerances: the largest Σ abs(c) x of a plan, 1 if that is 0; a distance's scale."""
+        """The objective's unit in tolerances: the largest Σ abs(c) x of a plan (1 if it is 0) or a distance's scale."""
         if self.nearest is not None:
             return float(self.nearest.scale)
         if isinstance(self.minimise, Risk):

@@ -339,7 +339,7 @@ class Saddle:
 
     @property
     def objective_unit(self) -> float:
-        """The largest coefficient without penalties, but at least 1e-19 of the largest penalty; 1 if there is none."""
+        """The largest coefficient except penalties (at least 1e-19 of the largest penalty); 1 if all are 0."""
         tilt = 0.0 if self.tilt is None else float(np.abs(self.tilt).max(initial=0))
         penalty = max((float(rows.penalty or 0) for rows in (self.own, self.other) if rows is not None), default=0.0)
         largest = max(tilt, float(self.weight or 0) * float(self.view.unit))
@@ -382,8 +382,8 @@ class Saddle:
         """
         if self.tilt is not None or self.floor is not None or self.weight != 1:
             raise UnsupportedProblemError(
-                "constraints on the other player that are not linear cannot be combined with a tilt, a floor or a "
-                "weight other than 1"
+                "constraints on the other player that are not linear cannot be combined with a linear part of the "
+                "objective (tilt), a guaranteed payoff (floor) or a weight other than 1"
             )
         return Saddle(self.view.swapped, weight=self.weight, own=self.other, other=self.own)
 

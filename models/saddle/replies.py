@@ -13,7 +13,7 @@ from ..programs.triplets import Triplets
 
 @dataclass(frozen=True, eq=False)
 class Replies(ABC):
-    """Plans of the other player that are images y = T z of the plans z of a polytope of their own.
+    """Plans of the other player that are images y = T z of the plans z of another polytope.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Replies(ABC):
 
     @property
     def constrained(self) -> Treeplex | None:
-        """The polytope of the part of z to which constraints on the other player apply, if they apply to a part."""
+        """The polytope of the part of z to which constraints on the other player apply; ``None`` if there is none."""
         return None
 
     @property

@@ -141,7 +141,7 @@ class Rows:
         blocks.add_rows("constraints", terms, lower=own.lower, upper=own.limits)
 
     def add_prices(self, blocks: ProgramBlocks, weight: Any, unit: Any) -> dict[str, Any]:
-        """Add μ of the other player's constraints; return its part in the rows of the response, in payoff units."""
+        """Add prices μ of the other player's constraints; return their part in the response rows, in payoff units."""
         other = self.matrix(blocks.exact)
         # In payoff units, and in units of the rows that were divided by their units.
         count, scale = len(other.units), unit / other.units
@@ -377,7 +377,7 @@ def read_subgradients(
 
 
 def _common_unit(units: Any) -> Any:
-    """Return one unit for all violations, shape (1,): the largest, limited to solvers' range above the smallest."""
+    """Return one unit for all violations, shape (1,): the largest one that solvers can handle next to the smallest."""
     return np.minimum(units.max(), _LARGEST * units.min(keepdims=True)) if len(units) else np.ones(1)
 
 

@@ -282,7 +282,7 @@ def _is_short(number: Any) -> bool:
 
 def _encode_float(number: Any) -> Any:
     if math.isnan(number):
-        raise InvalidGameError("nan cannot be written to a file, neither as a label nor as a number")
+        raise InvalidGameError("nan cannot be written to a file, either as a label or as a number")
     return {"float": "inf" if number > 0 else "-inf"} if math.isinf(number) else number
 
 

@@ -328,7 +328,7 @@ def _removing(passing: Path, file: BinaryIO) -> Iterator[None]:
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove a folder's temporary files that no process writes any more."""
+    """Remove a folder's temporary files to which no process is still writing."""
     with contextlib.suppress(OSError):
         with os.scandir(folder) as entries:
             left = [Path(entry.path) for entry in entries if _PASSING.fullmatch(entry.name)]

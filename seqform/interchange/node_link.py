@@ -117,7 +117,7 @@ def encoded_edges(tree: GameTree) -> Iterator[tuple[Hashable, Hashable, dict[str
 
 
 def description(about: Any) -> dict[str, Any]:
-    """Return a graph's attributes that describe the game: its title, its comment and the players' names, a tuple."""
+    """Return a graph's attributes that describe the game: title, comment and, as a tuple, the players' names."""
     if not isinstance(about, Mapping):
         return {}
     found: dict[str, Any] = texts(about, GRAPH_TEXTS)
@@ -246,7 +246,7 @@ class GraphBuilder:
         self.graph.add_edge(source, target, **attributes)
 
     def _check_hash(self, label: Hashable, where: str, line: int | None) -> None:
-        """Raise an error if too many labels have one hash, which strings and small integers cannot be made to have."""
+        """Raise an error if too many labels share a hash; strings and small integers cannot be made to share one."""
         kind = type(label)
         if label is None or kind is str or (kind is int and label.bit_length() <= 60):  # type: ignore[attr-defined]
             return

@@ -314,7 +314,7 @@ def _labels(state: Any, who: int, numbers: Sequence[int]) -> tuple[Hashable, ...
 
 @lru_cache(maxsize=1024)
 def _as_written(probabilities: tuple[float, ...]) -> tuple[Number, ...]:
-    """Return probabilities as fractions with the same floats, if such fractions exist and sum to one."""
+    """Return probabilities as fractions that round to the same floats, if such fractions exist and sum to one."""
     total = sum(probabilities)
     if not all(0.0 <= p <= 1.0 for p in probabilities) or abs(total - 1.0) > _ROUNDING:
         return probabilities  # the walk rejects these

@@ -85,7 +85,7 @@ def strategies_figure(
     most: int = DRAWN,
     names: tuple[str, str] = ("this strategy", "the other"),
 ) -> "Figure":
-    """Draw strategies side by side, each bar above that of the same player in the others; `names` labels both."""
+    """Draw strategies side by side, each above the same player's strategy in `others`; `names` labels both."""
     others = others or {}
     shown = [_infosets_to_draw(strategy, infosets, most) for strategy in strategies]
     columns = [pair for pair in zip(strategies, shown, strict=True) if pair[1]] or [(strategies[0], [])]

@@ -135,7 +135,7 @@ class CFRValue:
         return answer
 
     def _begin(self, border: LeafStates) -> _Rest:
-        """Return the rest of the game, with the regrets of the previous query at another border if `warm`."""
+        """Return the rest of the game below a border; if `warm`, it keeps the regrets from the previous border."""
         rest = self._rest
         if rest is None or rest.border is not border:
             parents, offsets = [each.parents for each in border.rest], [each.offsets for each in border.rest]

@@ -48,7 +48,7 @@ def uniformly(infoset: Hashable, actions: Sequence[Hashable]) -> Sequence[float]
 
 @dataclass(frozen=True)
 class Playouts:
-    """A continuation by given strategies, whose values are means of simulated games or follow from a formula.
+    """A continuation in which players follow given strategies; its values are simulated means or come from a formula.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class CheckDown:
         offered = getattr(rules, "betting", None)
         if offered is None:
             raise UnsupportedProblemError(
-                "values=checkdown needs poker rules with a method named betting; otherwise, expected uniform or a "
+                "values=checkdown needs poker rules with a method named betting; otherwise, use uniform or a "
                 "file of strategies"
             )
         outcomes = outcomes_of(rules)

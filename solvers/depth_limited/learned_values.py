@@ -358,7 +358,7 @@ def load_value(path: str | Path, game: Game) -> LearnedValue:
 
 @dataclass(eq=False)
 class _Group:
-    """The public states of a border with the same numbers of entries."""
+    """The public states of a border that have the same numbers of entries."""
 
     members: Numbers  # their numbers among the border's states
     ways: tuple[Numbers, Numbers]  # by seat, shape (states, ways of each)
@@ -409,7 +409,7 @@ def _stacked(parameters: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
 
 
 def _borders_of(game: Game, lookahead: int, player: int | None) -> list[LeafStates]:
-    """Return the borders of all steps of one player or of both players, along levels."""
+    """Return the borders of the steps along levels, for one player or for both."""
     public = game.public_tree
     seats = (0, 1) if player is None else (player,)
     seen = [step.seen for seat in seats for step in decision_steps(public, seat, lookahead)]

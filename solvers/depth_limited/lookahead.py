@@ -328,7 +328,7 @@ class LookaheadPlayer:
 
 
 def extended(path: PublicPath, label: Hashable, mover: int) -> PublicPath:
-    """Extend a path of public states by the state of the next history, which may be the same as the last one.
+    """Extend a path of public states by the state of the next history; a state with the same label replaces the last.
 
     Examples
     --------

@@ -121,14 +121,14 @@ class RegretStepSolver(StepSolver):
         return Placed(program, kernel, own, PartArrays(settled, kept, inflow), tilt)
 
     def begin(self, placed: Placed) -> KernelState:
-        """Return a state with zero regrets that plays the settled behaviour."""
+        """Return a state with zero regrets that plays the behaviour decided so far."""
         state = placed.kernel.initial_state()
         self.play(placed, state)
         return state
 
     @staticmethod
     def play(placed: Placed, state: KernelState, replies: Floats | None = None) -> None:
-        """Make a state play the settled behaviour, and restart its averages.
+        """Make a state play the behaviour decided so far, and restart its averages.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class RegretStepSolver(StepSolver):
 
 
 class AnsweringStepper(Stepper):
-    """A stepper on one step of a response, whose error is the gap of the step.
+    """A stepper for one step of a response; its error is the gap of that step.
 
     Attributes
     ----------
@@ -274,7 +274,7 @@ class UpdatingStepper(AnsweringStepper):
 
 
 class BestIterateLoop(UpdatingStepper):
-    """Regret minimisation of one step against best replies, which keeps the best of the current plans.
+    """Regret minimisation of one step against best replies; it keeps the best iterate.
 
     Notes
     -----
@@ -315,7 +315,7 @@ class BestIterateLoop(UpdatingStepper):
 
 
 def best_iterate_bound(program: StepProgram, span: float, iterations: int, seen: Flags | None = None) -> float:
-    """Return the bound Δ √A M / √T on the distance of CFR's best current plan from the optimum of a step.
+    """Return the bound Δ √A M / √T on the distance of CFR's best iterate from the optimum of a step.
 
     Parameters
     ----------
@@ -369,7 +369,7 @@ def compile_loop() -> None:
 
 
 def check_double(method: RegretMethod, problem: SteppedResponse) -> None:
-    """Raise an error for precisions other than double, which steps do not support.
+    """Raise an error for precisions other than double, the only one that steps support.
 
     Raises
     ------

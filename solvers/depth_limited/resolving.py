@@ -48,7 +48,7 @@ class StepSolver(ABC):
         """
 
     def solve_step(self, steps: ResolvingRun, number: int, program: StepProgram, options: Options) -> StepAnswer | None:
-        """Solve step ``number`` of a run, whose program is given; see :meth:`solve`."""
+        """Solve step ``number`` of a run, given the program of the step; see :meth:`solve`."""
         return self.solve(program, options)
 
     @abstractmethod
@@ -150,7 +150,7 @@ def resolve(method: Method, problem: SteppedResponse, options: Options, solver: 
 
 
 def rest_of(steps: ResolvingRun, answered: int) -> Floats:
-    """Return the plan of a run that stopped: undecided infosets follow the plan of the last step there."""
+    """Return the plan of a run that stopped: undecided infosets keep the behaviour that the last step found."""
     own = steps.view.own
     decided = np.logical_or.reduce([step.decided for step in steps.steps[:answered]])
     kept = np.append(True, np.repeat(decided, own.num_actions))

@@ -22,7 +22,7 @@ from .value_functions import BorderValues, ValueFunction
 
 @dataclass(frozen=True)
 class Queries(RunState):
-    """The queries of a solve to its value function.
+    """The queries that a solve sends to its value function.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class TrunkLoop(UpdatingStepper):
 
     @property
     def mean_error(self) -> float:
-        """The mean error of the values; NaN if errors were not measured, or values had no strategies."""
+        """The mean error of the values; NaN if errors were not measured, or if values came without strategies."""
         return self._errors / self._done if self._proven and self._done else float("nan")
 
     def step(self, iterations: int) -> None:
@@ -184,7 +184,7 @@ class TrunkLoop(UpdatingStepper):
         self.move(tilt, actor)
 
     def add(self, answer: BorderValues, weight: float) -> None:
-        """Add the current plans to the averages, and those of the value function below the limit."""
+        """Add to the averages the current plans above the limit and the value function's plans below it."""
         placed, limit, program, border = self.placed, self.limit, self.program, self.limit.border
         layout, behaviour = placed.kernel.layout, self.state.arrays.behaviour
         own, reply = layout.to_user(placed.own, behaviour), layout.to_user(placed.reply, behaviour)
@@ -205,7 +205,7 @@ class TrunkLoop(UpdatingStepper):
             self.worth, self._own = worth, program.own.plan(own)
 
     def current(self) -> StepAnswer:
-        """Return the averages or the best plan, after solving their rest if the value function has no strategies."""
+        """Return the averages or the best plan, solved below the limit if the value function has no strategies."""
         program = self.program
         own, reply = program.own.behaviour(self._own), program.reply.behaviour(self._reply)
         if self._proven:

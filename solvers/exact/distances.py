@@ -51,7 +51,7 @@ class StandardProgram:
 
     @classmethod
     def of(cls, program: LinearProgram) -> "StandardProgram | None":
-        """Return a linear program with its costs in units of the objective; ``None`` if it has other bounds."""
+        """Return a program in this form, with costs in units of the objective; ``None`` if its bounds do not fit."""
         equal, free = program.row_lower == program.row_upper, np.isneginf(program.column_lower)
         columns = np.isposinf(program.column_upper) & (free | (program.column_lower == 0.0))
         rows = np.isfinite(program.row_upper) & (equal | np.isneginf(program.row_lower))
@@ -84,7 +84,7 @@ class StandardProgram:
 
 
 class NearProgram:
-    """A part of a program, solved by the simplex method for the distance of its columns from their current values.
+    """A part of a program; the simplex method solves for the distances of its columns from their current values.
 
     A column that is surely off its bound may move freely. The simplex method does not move free nonbasic columns unless
     it has to. So the played part of an approximate answer is kept where the objective does not depend on it, and so is
@@ -207,7 +207,7 @@ class NearProgram:
 
 
 def _basis(columns: Mask, rows: Mask) -> Any:
-    """Return a basis with the given basic columns and rows; HiGHS repairs it for any rank."""
+    """Return a basis with the given basic columns and rows, of any number and rank: HiGHS repairs it."""
     basis, status = highspy.HighsBasis(), highspy.HighsBasisStatus
     parts = ((status.kLower, columns), (status.kUpper, rows))
     basis.col_status, basis.row_status = (
@@ -218,7 +218,7 @@ def _basis(columns: Mask, rows: Mask) -> Any:
 
 
 def _picked(matrix: Any, lines: Any, numbers: Integers) -> tuple[int, Integers, Integers, Floats]:
-    """Return some columns of a csc array, or rows of a csr array, without the entries whose number is −1.
+    """Return some columns of a csc array, or rows of a csr array, without entries whose index is renumbered to −1.
 
     The result has HiGHS's format: the number of entries, the start of each line, the indices and the values.
     """

@@ -100,7 +100,7 @@ class _Dive:
         return slice(int(self.treeplex.offsets[infoset]), int(self.treeplex.offsets[infoset + 1]))
 
     def _fix(self, infoset: int, candidates: Iterable[Floats], needed: float = -np.inf) -> bool:
-        """Fix an infoset to the best of some distributions; return whether one of them guarantees what is needed."""
+        """Fix an infoset to the best of some distributions; return whether one guarantees at least ``needed``."""
         solver, before = self._solver, (self.best, self.guaranteed)
         rows = solver.getNumRow()
         found: tuple[float, Floats, Floats] | None = None
@@ -194,7 +194,7 @@ class _Dive:
                     self._fix(infoset, self._nearest(infoset))
 
     def _distances(self) -> Floats:
-        """Return the distance of each infoset from the grid, times its reach; infinite where the plan does not go."""
+        """Return the distance of each infoset from the grid, times its reach; infinite at unreached infosets."""
         steps, found = self.problem.steps or 1, np.full(self.treeplex.num_infosets, np.inf)
         for lead in self._members:
             played = self._played(lead)

@@ -217,7 +217,7 @@ def _by_highs(
 
 
 def _takes(saddle: Saddle) -> bool:
-    """Whether a program is between plans of both players, with no constraints other than hard affine ones."""
+    """Whether both players of a program choose plans, with no constraints other than hard affine ones."""
     plain = bool(saddle.weight) and saddle.floor is None and saddle.view.replies is None
     hard = all(rows.penalty is None for rows in (saddle.own_rows, saddle.other_rows))
     return plain and hard and all(one.function.is_affine for one in saddle.constraints)
@@ -405,7 +405,7 @@ class _Polish:
         return None if theirs is None else (mine, theirs)
 
     def _judged(self, columns: Floats, multipliers: Floats) -> Attempt:
-        """Return the answer with its certificate; where it is undefined, it plays as before."""
+        """Return the answer with its certificate; where the answer is undefined, players play as before."""
         found, game = self._ground.read(columns, multipliers), self._problem.game
         if self.is_whole:  # the answer is defined everywhere
             return Attempt.of(self._problem, self._options, found, nearest_profile(game, found.plans))
@@ -458,7 +458,7 @@ def _touched(treeplex: Treeplex, kept: Mask) -> Mask:
 
 
 def _closed(treeplex: Treeplex, kept: Mask, order: Floats) -> Mask:
-    """Return the given sequences to which others lead, adding the first in order if an infoset would have none."""
+    """Return the given sequences that given ones lead to; reached infosets without any add that of least ``order``."""
     kept = kept.copy()
     kept[0] = True
     while True:

@@ -159,7 +159,7 @@ def _floats(numbers: Any) -> Floats:
 
 
 class _Refinement:
-    """The solve of a rational program in rounds: each in floats, then exactly, for the error that remains.
+    """The solve of a rational program in rounds, each of which solves for the remaining error in floats, then exactly.
 
     Attributes
     ----------

@@ -202,7 +202,7 @@ def slack_basis(program: ExactProgram) -> Basis:
 
 
 def _status(status: int, lower: flint.fmpq | None, upper: flint.fmpq | None) -> int:
-    """Return the status at an existing bound."""
+    """Return a status; if it is at a missing bound, return that at an existing bound instead."""
     if status == BASIC or (status == UPPER and upper is not None) or (status == LOWER and lower is not None):
         return status
     return LOWER if lower is not None else UPPER if upper is not None else ZERO

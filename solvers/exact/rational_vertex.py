@@ -179,7 +179,7 @@ class BasicSystem:
         )
 
     def columns(self, places: Vector) -> Vector:
-        """Return all columns z, given the values of nonbasic columns and then rows."""
+        """Return all columns z, given the values of nonbasic columns, followed by those of nonbasic rows."""
         count = len(self._program.costs)
         columns, right = list(places[:count]), list(places[count:])
         for column in self.unknowns:
@@ -216,7 +216,7 @@ def to_float(number: flint.fmpq) -> float:
 
 
 def to_fractions(numbers: Sequence[flint.fmpq], sign: int = 1) -> Fractions:
-    """Return FLINT's numbers, all times a sign, as an array of fractions."""
+    """Return FLINT's numbers, all multiplied by a sign, as an array of fractions."""
     result = np.empty(len(numbers), dtype=object)
     for place, number in enumerate(numbers):
         result[place] = Fraction(sign * int(number.p), int(number.q))

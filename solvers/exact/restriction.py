@@ -69,7 +69,7 @@ class Restriction:
         return bool(self.own.all() and self.other.all())
 
     def of(self, program: LinearProgram) -> LinearProgram:
-        """Return the saddle's linear program with other sequences' columns fixed at 0 and their rows unbounded."""
+        """Return the saddle's linear program; columns of omitted sequences are fixed at 0, their rows unbounded."""
         columns, rows = program.column_upper.copy(), program.row_upper.copy()
         own, other = self._reached
         columns[program.columns["plan"]][~own] = 0.0

@@ -91,7 +91,7 @@ class _Simplification:
         self.plan = max(self.plan, plan, key=self._worth)
 
     def _worth(self, plan: Floats) -> tuple[float, ...]:
-        """Return the worth of a plan within the limits: what it guarantees, or with a loss how seldom it mixes."""
+        """Return the worth of a plan within the limits: its guarantee or, if a loss is set, how rarely it mixes."""
         guaranteed = float(self.problem.view.worst_case(plan))
         found = self.problem.complexity(plan)
         # Sizes, classes and order may not fit together in a rounded plan.

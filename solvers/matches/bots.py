@@ -211,7 +211,7 @@ class _Threshold(_Forgetful):
 
 @dataclass(frozen=True)
 class _Rounds(_Forgetful):
-    """A threshold automaton with the numbers of a bot file."""
+    """A threshold automaton with the parameters from a bot file."""
 
     made: ThresholdBot
 

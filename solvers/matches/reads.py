@@ -36,7 +36,7 @@ def group_of(action: str) -> int:
 
 
 def by_strength(strengths: Floats, weights: Floats, often: Floats) -> Floats:
-    """Return the behaviour with given frequencies of actions in which stronger hands take later actions.
+    """Return the behaviour that takes actions with given frequencies, the later ones with the stronger hands.
 
     Parameters
     ----------
@@ -119,6 +119,6 @@ class Reads:
         self.counts = self.counts + counts
 
     def judge(self, evidence: Floats) -> None:
-        """Learn from a hand, given its likelihood times the probability of each kind of player."""
+        """Learn from a hand, given for each kind of player its probability times the likelihood of the hand."""
         if self.learns and evidence.sum() > 0.0:
             self.kinds = (1.0 - _FORGOTTEN) * evidence / evidence.sum() + _FORGOTTEN * self._first

@@ -219,7 +219,7 @@ class ResolvingBot:
         self._comes[seat] *= float(self._beliefs[seat].sum() / before)
 
     def _tree(self, view: View, number: int, hand: int, until: float) -> SolvedStreet:
-        """Return a solved tree whose node has the next action of the history, or the bot's own decision."""
+        """Return a solved tree whose current node has the next action of the history, or is the bot's decision."""
         street, _, action = view.history[number] if number < len(view.history) else (view.street, -1, "")
         stage = Stage.before(view.table, view.history[:number], street)
         if self._solved is not None and stage.street == self._street:

@@ -32,7 +32,7 @@ def faced(street: int, price: float, paid: float | None, pot: float) -> tuple[in
 
 @dataclass
 class Stage:
-    """The state of the betting: the street, and what each player has put in before and on it.
+    """The state of the betting: the street, and what each player has put in before and during it.
 
     Amounts are in chips; those of hands from files may be ``Decimal``.
 

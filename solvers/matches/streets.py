@@ -114,7 +114,7 @@ class StreetSpot(HoldemSpot):
 
     @cached_property
     def _runouts(self) -> list[tuple[int, ...]]:
-        """The possible further cards: each one, or pairs of unseen cards that are 1, 2, … places apart in a circle."""
+        """The possible further cards: each unseen card, or pairs of them that are 1, 2, … places apart in a circle."""
         unseen = np.random.default_rng(self.cards).permutation(self.unseen)
         missing = 5 - len(self.cards)
         if missing == 1:

@@ -202,7 +202,7 @@ class DoubleOracle(Method):
 
     @property
     def draws(self) -> bool:
-        """Always true: quickly found replies weight joint routes and routes at random."""
+        """Always true: the search for quick replies gives random weights to routes and to joint routes."""
         return True
 
 

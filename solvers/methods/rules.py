@@ -51,7 +51,7 @@ class Rule:
     horizon: float = math.inf
 
     def discounts(self, done: int) -> tuple[float, float]:
-        """Return the discounts of positive and negative regrets after a number of updates, without growth.
+        """Return the discounts, without growth, of positive and negative regrets after a number of updates.
 
         Examples
         --------
@@ -71,7 +71,7 @@ class Rule:
         return self.prediction / self.discounts(done)[0] if self.power else self.prediction
 
     def weight(self, update: int) -> float:
-        """Return the weight of the plan before an update in the average, relative to the first plan.
+        """Return the weight that the average gives to the plan before an update, relative to that of the first plan.
 
         If the exponent changes by c over h updates, the weight of update t ≤ h + 1 is t^γ(0) exp(c / h (t ln t - ln
         t!)), from the products of (s / (s - 1))^γ(s - 1).
@@ -177,7 +177,7 @@ class LocalBias:
         return self.units == "conditional"
 
     def on(self, game: "Game") -> "Preference":
-        """Return degrees and vulnerabilities in a game.
+        """Return the degrees and vulnerabilities that the preferences set in a game.
 
         Raises
         ------

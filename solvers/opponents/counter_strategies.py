@@ -110,7 +110,7 @@ class CounterStrategy:
 
     @property
     def worst_opponent(self) -> Strategy:
-        """The worst opponent for the responder among those that fit the observations, from the solution."""
+        """The solution's opponent: the worst one for the responder among those that fit the observations."""
         return self.solution.profile[1 - self.player]
 
     @property
@@ -212,7 +212,7 @@ class CounterStrategy:
         return self._paid(value if self.player == 0 else -value)
 
     def _paid(self, payoff: float) -> float:
-        """Convert a payoff in the zero-sum game that is solved to the responder's payoff in the game."""
+        """Convert a payoff of the solved zero-sum game into the responder's payoff in the original game."""
         paid: float = self.solution.problem.game.as_paid(payoff, self.player)
         return paid
 
@@ -516,7 +516,7 @@ def counter_strategy(
     if p is not None and model.constraints:  # without bounds the confidence does not matter
         restricted = solve(RestrictedNash(model.game, model.constraints, p=p), method, **limits)
         if restricted.infeasibility is not None:
-            raise InvalidConstraintError(f"{restricted.message}; expected bounds that some opponent meets, or omit p")
+            raise InvalidConstraintError(f"{restricted.message}; use bounds that some opponent meets, or omit p")
         return CounterStrategy(model, restricted, None, float(p))
     excluded = None
     if penalty is None:

@@ -19,7 +19,7 @@ REACHED = 1e-9
 
 
 def trembling_off_path(game: Game, strategies: Any, tremble: float = 0.01) -> Any:
-    """Replace the behaviour at infosets that strategies do not reach by that of an equilibrium with trembles.
+    """Use the behaviour of an equilibrium with trembles at the infosets that strategies do not reach.
 
     Parameters
     ----------

@@ -281,7 +281,7 @@ class Seat:
 
         if values.pop("gadget", "full") != "full" or values.pop("along", "path") != "path":
             raise InvalidStrategyError(
-                f"opponent {name}: with values=, decisions follow the path of play with gadget=full; omit "
+                f"opponent {name}: values= implies decisions along the path of play and gadget=full; omit "
                 "gadget= and along="
             )
         text, preferred, playouts = values.pop("values"), values.pop("biased", None), values.pop("playouts", PLAYOUTS)
@@ -360,10 +360,10 @@ class Opponent(ABC):
 
     @abstractmethod
     def strategy(self, seat: Seat) -> Strategy:
-        """Return its strategy; ``seat.within().strategy(text)`` returns that of another opponent."""
+        """Return the opponent's strategy; ``seat.within().strategy(text)`` returns that of another opponent."""
 
     def answer(self, seat: Seat) -> "Answer":
-        """Return its strategy as a function of an infoset's label and actions, for a game that is not enumerated.
+        """Return the opponent's strategy as a function of infoset label and actions, for a game that is not enumerated.
 
         Raises
         ------

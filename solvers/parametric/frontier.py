@@ -239,7 +239,7 @@ def _evenly_spaced(problem: RestrictedNash, points: int) -> Frontier:
 
 
 def _learned(problem: RestrictedNash, points: int, method: str | RegretMethod, tol: float | None) -> Frontier:
-    """Return responses for several p, each at the largest gap between two neighbours' lines and their values."""
+    """Return responses for several p, each chosen where its neighbours' lines and values leave the largest gap."""
     chosen = chosen_method(method, problem)
     limits = options_of(chosen, problem, tol=tol)
     if problem.game_value is None:
@@ -259,7 +259,7 @@ def _learned(problem: RestrictedNash, points: int, method: str | RegretMethod, t
 
 
 def _most_open(known: Mapping[float, tuple[tuple[float, float], tuple[float, float, Strategy]]]) -> float | None:
-    """Return the p with the largest gap between two neighbours' lines and their values; ``None`` if there is no gap."""
+    """Return the p at which two neighbours' lines and values leave the largest gap; ``None`` if there is no gap."""
     ordered, room, wanted = sorted(known), 0.0, None
     for left, right in pairwise(ordered):
         ((low, steep), (loss, gain, _)), ((high, flat), (more, most, _)) = known[left], known[right]
@@ -302,7 +302,7 @@ def _through(
 
 
 def _distance(lines: Floats, gains: Floats, losses: Floats, weights: Floats) -> float:
-    """Return the largest excess, over all p, of a point below all lines over the best given point.
+    """Return the largest difference, over all p, between the best point below all lines and the best given point.
 
     Parameters
     ----------
@@ -325,7 +325,7 @@ def _distance(lines: Floats, gains: Floats, losses: Floats, weights: Floats) -> 
 
 @dataclass(frozen=True, eq=False)
 class _Response:
-    """A response's behaviour, and the free opponent's plan from the solver."""
+    """A response's behaviour, and the unrestricted opponent's plan from the solver."""
 
     behaviour: Floats
     free: Floats
@@ -342,7 +342,7 @@ class _Responses:
         self._program = ParametricProgram(first, last, 0.0, 1.0)
 
     def line(self, p: float) -> Line[_Response]:
-        """Return the line of the objective of the response for p, over all p."""
+        """Return the objective, as a line over all p, of the response that is best for the given ``p``."""
         try:
             optimum = self._program.solve(p)
         except SolverError as error:
@@ -357,7 +357,7 @@ class _Responses:
         )
 
     def bound(self, p: float, line: Line[_Response]) -> float:
-        """Return the bound on the objective for p that the free opponent of a response proves."""
+        """Return the bound on the objective for p that the unrestricted opponent's plan proves."""
         other = self._side.other
         free = other.plan(other.behaviour(line.payload.free))
         return float(self._side.best_case(p * self._model + (1.0 - p) * free))

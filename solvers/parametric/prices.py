@@ -150,7 +150,7 @@ def _place(saddle: Saddle, program: Any, name: str) -> _Place | None:
 
 
 def _steps(lower: Any, upper: Any, low: _Mask, high: _Mask) -> tuple[Any, Any]:
-    """Return bounds on a step from a solution, given the lower and upper bounds that it is at."""
+    """Return bounds on a step from a solution, given the bounds of the solution and which of them it attains."""
     return np.where(low, 0 * np.where(low, lower, 0), -math.inf), np.where(high, 0 * np.where(high, upper, 0), math.inf)
 
 
@@ -242,7 +242,7 @@ class _Optimum:
 
     @cached_property
     def _stepping(self) -> Any:
-        """The program for a step from the vertex, with a step of zero."""
+        """The program for a step from the vertex, loaded to start from a step of zero."""
         program = self.program
         lower, upper = _steps(program.row_lower, program.row_upper, *self._rows)
         least, most = _steps(program.column_lower, program.column_upper, *self._columns)
@@ -410,7 +410,7 @@ def priced(solution: Solution) -> Solution:
 
 
 def priced_within(seconds: float, solution: Solution, answer: Answer) -> Solution:
-    """Return :func:`priced` of an answer, or the answer with the reason of a failure; Ctrl-C ends only this search.
+    """Return :func:`priced` of an answer, or the answer with the reason for a failure; Ctrl-C ends only this search.
 
     Parameters
     ----------

@@ -264,7 +264,7 @@ def trade_off(
     highest = style.constant + best_response_value(treeplex, style.coefficients)
     lowest = style.constant - best_response_value(treeplex, -style.coefficients)
     if not highest - lowest > _LEVEL * max(abs(lowest), abs(highest)):
-        raise InvalidConstraintError(f"{shown(style.description)} is {lowest:g} for every strategy, at no cost")
+        raise InvalidConstraintError(f"{shown(style.description)} is {lowest:g} for every strategy: no trade-off")
     sides: list[ParametricValue] = []
     for bound in ("at_most", "at_least"):
         limit: Any = {bound: lowest}
@@ -276,7 +276,7 @@ def trade_off(
 
 
 def _joined(sides: list[ParametricValue], value: float, paid: float, style: Functional, scale: float) -> TradeOff:
-    """Join the losses below and above the free range: those of upper bounds and those of lower bounds.
+    """Join the losses on both sides of the cost-free range: from upper bounds below it, from lower bounds above it.
 
     `value` is the value of the game as the problem is posed, `paid` as the game pays it.
     """

@@ -40,7 +40,7 @@ FIRST_LOOK = 32
 
 
 def serves(method: RegretMethod, problem: Problem, start: Any) -> bool:
-    """Whether the loop can solve a problem on a public form: a single program, alternating updates and averages."""
+    """Whether the loop on a public form takes a problem: a single program, with alternating updates and averages."""
     return (
         method.bias is None
         and method.updates == "alternating"
@@ -167,7 +167,7 @@ class PublicStepper(Stepper):
         return agrees
 
     def _bounds(self, terms: PublicTerms) -> Certificate:
-        """Return the bounds of :meth:`Saddle.bounds`, at the averages, by the compiled loop.
+        """Compute the bounds of :meth:`Saddle.bounds` at the averages, with the compiled loop.
 
         They are valid if the averages meet their constraints.
         """
@@ -225,7 +225,7 @@ class PublicStepper(Stepper):
         return replace(found, violations=dict(zip((row.name for row in terms.rows), excesses.tolist(), strict=True)))
 
     def look(self) -> Status | None:
-        """Raise the stakes of violated rows whose multipliers are near them.
+        """Raise the stakes of violated rows if their multipliers are near the stakes.
 
         Bounds beyond any possible payoff prove that constraints cannot be met.
         """
@@ -423,7 +423,7 @@ def stepper(method: RegretMethod, problem: Problem, number: Any, options: Option
 
 
 def _identity(problem: Problem) -> tuple[object, ...]:
-    """Return the identity of a problem: regrets and multipliers are valid only for equal ones."""
+    """Return the identity of a problem: regrets and multipliers are valid only for problems with equal identities."""
     if _is_plain(problem):
         return (problem.game.fingerprint,)
     assert isinstance(problem, SaddleProblem | EpsilonNash)

@@ -96,7 +96,7 @@ class PublicKernel:
 
     @property
     def _shares(self) -> list[tuple[int, int]]:
-        """The groups of each call: fewer and fewer, because calls take time and threads should end together."""
+        """The groups of each call, many at first to save calls, and few at last so that threads end together."""
         found, first = [], 0
         while first < self._num_groups:
             end = first + max(1, (self._num_groups - first) // self.threads)
@@ -231,7 +231,7 @@ class PublicKernel:
             terms.payments[owner][terms.places[own]] -= prices[row] * terms.coefficients[own]
 
     def excesses(self) -> Floats:
-        """Return the excess over their limits of the rows of the last evaluated player."""
+        """Return by how much the rows of the last evaluated player exceed their limits."""
         _, terms, rooms = self._doubles
         found: Floats = rooms[0].tally[-1] - terms.limits
         return found

@@ -274,7 +274,7 @@ class PublicLayout:
         return here, np.sum(paid, axis=0), np.zeros(len(here), dtype=np.int64)
 
     def _strengths(self, layers: Sequence[Indices], of_kinds: Indices) -> Any:
-        """Return the strengths of a board's showdowns; showdowns of other strengths count as other leaves."""
+        """Return the strengths of a board's showdowns; those with other strengths are not treated as showdowns."""
         found = None
         groups = np.array(layers)
         for group in np.unique(groups[of_kinds == _SHOWDOWNS]).tolist():
@@ -360,7 +360,7 @@ class PublicLayout:
 
     @staticmethod
     def _up(states: Indices, before: Indices) -> Indices:
-        """Return the positions of private states among others."""
+        """Return the positions of private states in a list of such states."""
         order = np.argsort(before, kind="stable")
         found: Indices = order[np.searchsorted(before, states, sorter=order)]
         return found
@@ -372,7 +372,7 @@ class PublicLayout:
 
     @cached_property
     def bases(self) -> Indices:
-        """The start of each player's numbers of each board, shape (num_boards + 1, 2)."""
+        """The place where each board's numbers begin in each player's array, shape (num_boards + 1, 2)."""
         rows = np.array([self.shapes[shape].num_rows for shape in self.shape_of])
         return np.concatenate([np.zeros((1, 2), dtype=np.int64), np.cumsum(rows * rounded_up(self.counts), axis=0)])
 
@@ -383,7 +383,7 @@ class PublicLayout:
         return found
 
     def stands_for(self, player: int) -> Indices:
-        """Return the number that represents each of a player's numbers if several states of a board are alike."""
+        """Return, for each of a player's numbers, the one that represents it if states of a board are alike."""
         found = []
         for board, shape in enumerate(self.shape_of):
             wide, count = int(self.widths[board, player]), int(self.counts[board, player])
@@ -395,7 +395,7 @@ class PublicLayout:
 
     @cached_property
     def scales(self) -> Indices:
-        """The start of each player's scales of each board, shape (num_boards + 1, 2)."""
+        """The place where each board's scales begin in each player's array, shape (num_boards + 1, 2)."""
         rows = np.array([self.shapes[shape].num_rows for shape in self.shape_of])
         return np.concatenate([np.zeros((1, 2), dtype=np.int64), np.cumsum(rows, axis=0)])
 
@@ -564,7 +564,7 @@ class PublicLayout:
         )
 
     def places(self, node: int) -> Indices:
-        """Return the positions of the numbers of a public state's actions in each state, shape (actions, states).
+        """Return the positions of a public state's numbers by action and private state, shape (actions, states).
 
         The position is −1 for states that do not occur there. Boards that are walked once share their numbers.
         """
@@ -574,7 +574,7 @@ class PublicLayout:
         return found
 
     def _block(self, node: int) -> tuple[int, int, int, Indices]:
-        """Return the first place of a public state's numbers, its number of actions, their distance, and its states."""
+        """Return a public state's first number, number of actions, distance between actions' numbers, and states."""
         player, own = int(self.form.players[node]), int(self.form.boards[node])
         last, sources = self._near
         if last != own:
@@ -601,7 +601,7 @@ class PublicLayout:
         return found
 
     def sums(self, sums: Sequence[Any], node: int) -> Floats:
-        """Return the sums of reaches at a node, shape (actions, states), in whose proportions a player plays there."""
+        """Return the sums of reaches at a node, shape (actions, states), to which play there is proportional."""
         first, arity, wide, states = self._block(node)
         player = int(self.form.players[node])
         found = np.zeros((arity, len(self.form.states[player])))
@@ -609,7 +609,7 @@ class PublicLayout:
         return found
 
     def values(self, top: Any, player: int) -> dict[int, Floats]:
-        """Return a player's values at the nodes of the root's board after a walk, by the form's nodes."""
+        """Return a player's values at the nodes of the root's board after a walk, indexed by the form's nodes."""
         wide, begin, order = int(rounded_up(self.counts[0, player])), int(self._room[0][0, 1]), self.orders[0][player]
         found = {}
         for place, node in enumerate(self.nodes[0].tolist()):

@@ -127,7 +127,7 @@ class Limits:
         return None if (reached & matters & ~decided).any() else behaviour
 
     def prices(self, payoffs: Floats) -> dict[str, float]:
-        """Return multipliers of the bounds that prove a best response within them, by constraint.
+        """Return, by constraint, multipliers of the bounds; they prove that a response within the bounds is best.
 
         With values v of an infoset's actions, upper bounds u and lower bounds ℓ, its value is by duality the minimum of
         m + Σ u (v − m)⁺ − Σ ℓ (m − v)⁺ over levels m. The multiplier of a bound is the distance between v and m.
@@ -154,7 +154,7 @@ class Limits:
 
 
 def _priced(values: Floats, first: int, count: int, bounds: Sequence[Bound], prices: dict[str, float]) -> float:
-    """Record the multipliers of the bounds at an infoset, and return its value within them."""
+    """Record the multipliers of the bounds at an infoset, and return the infoset's value within the bounds."""
     here = values[first : first + count]
     tightest: list[dict[int, Bound]] = [{}, {}]  # for each action, the largest lower and the smallest upper bound
     for one in bounds:
@@ -179,7 +179,7 @@ def _priced(values: Floats, first: int, count: int, bounds: Sequence[Bound], pri
 
 
 def _fits(least: Floats, most: Floats, free: Indices) -> bool:
-    """Express bounds by lower bounds and free actions; return whether that is possible."""
+    """Express bounds as lower bounds and free actions, if possible; return whether it is."""
     if len(least) == 2:
         least[:] = np.maximum(least, 1.0 - most[::-1])
     closed = most <= least + _ROUND_OFF

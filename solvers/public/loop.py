@@ -102,7 +102,7 @@ def _enter(game: Any, board: Any, player: Any, scale: Any, before: Any, here: An
 
 @compiled
 def _add_whole(sums: Any, first: Any, count: Any, scales: Any, at: Any, decay: Any, here: Any, source: Any) -> None:
-    """Add reaches to ``decay`` times a node's sums in 16 bits, whose unit becomes a fraction of the largest."""
+    """Add reaches to ``decay`` times a node's 16-bit sums, and rescale the sums by the largest of them."""
     lanes, one = width(here), spread(scales[at] * decay)
     found = spread(np.float32(0.0))
     for h in range(ZERO, count, lanes):
@@ -117,7 +117,7 @@ def _add_whole(sums: Any, first: Any, count: Any, scales: Any, at: Any, decay: A
 
 @compiled
 def _play(game: Any, board: Any, player: Any, regrets: Any, here: Any, sums: Any, scales: Any, decay: Any) -> None:
-    """Write a player's reaches on a board by its regrets' behaviour, and add them to ``decay`` times sums."""
+    """Write a player's reaches on a board for the behaviour of its regrets, and add them to ``decay`` times sums."""
     boards, nodes = game.boards, game.nodes
     shape = boards[board, SHAPE]
     begin, roots = game.shapes[shape, NODES], game.shapes[shape, ROOTS]
@@ -154,7 +154,7 @@ def _play(game: Any, board: Any, player: Any, regrets: Any, here: Any, sums: Any
 def _play_within(
     game: Any, terms: Any, board: Any, player: Any, regrets: Any, here: Any, sums: Any, decay: Any
 ) -> None:
-    """Like :func:`_play`, for a player whose actions have limits: regrets divide what remains above them."""
+    """Like :func:`_play`, for a player whose actions have limits: regrets divide the rest of the probability."""
     boards, nodes, least, free = game.boards, game.nodes, terms.least[player], terms.free[player]
     shape = boards[board, SHAPE]
     begin, roots = game.shapes[shape, NODES], game.shapes[shape, ROOTS]
@@ -218,7 +218,7 @@ def _as_doubles(sums: Any, first: Any, count: Any, size: Any, here: Any, target:
 
 @compiled
 def _play_average(game: Any, board: Any, player: Any, average: Any, here: Any) -> None:
-    """Write a player's reaches on a board by its average behaviour."""
+    """Write a player's reaches on a board for its average behaviour."""
     boards, nodes = game.boards, game.nodes
     shape = boards[board, SHAPE]
     begin, roots = game.shapes[shape, NODES], game.shapes[shape, ROOTS]
@@ -267,7 +267,7 @@ def _add_payments(terms: Any, player: Any, first: Any, here: Any, below: Any, co
 def _learn_within(
     terms: Any, player: Any, state: Any, now: Any, first: Any, here: Any, below: Any, above: Any, arity: Any, wide: Any
 ) -> None:
-    """Learn at a node whose actions have limits: regrets refer to the rest above the least probabilities."""
+    """Learn at a node whose actions have limits: regrets concern only the probability beyond the least ones."""
     least, free = terms.least[player], terms.free[player]
     regrets, play, forecast = state.regrets[player], state.play[player], state.forecast[player]
     real, lanes, discounts, forecasts = here.dtype.type, width(here), in_registers(now, here), len(forecast) > 0
@@ -403,7 +403,7 @@ def _best_within(terms: Any, player: Any, first: Any, here: Any, below: Any, abo
 
 @compiled
 def _leave(game: Any, board: Any, player: Any, here: Any, before: Any, offset: Any) -> None:
-    """Add the values of a board's roots to those of the previous exits, which begin at an offset, image by image."""
+    """Add, for each image of a board, the values of its roots to those of the previous exits, from an offset on."""
     boards, shapes = game.boards, game.shapes
     shape, parent = boards[board, SHAPE], boards[board, PARENT]
     wide, count = boards[board, WIDE + player], boards[board, COUNT + player]

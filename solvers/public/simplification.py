@@ -330,7 +330,7 @@ class _Search:
                     return
 
     def _on_grid(self, steps: int | None) -> Iterator[_Candidate]:
-        """Yield strategies on a grid: each way of rounding at all nodes, then better ones."""
+        """Yield strategies on a grid: all nodes rounded in one way, for each way, then better strategies."""
         found = []
         # The order of states needs values at every node, which take too long on a large tree.
         ways = self.limits(self.nodes[0]).ways if self.nodes else WAYS[-1:]
@@ -359,7 +359,7 @@ class _Search:
         return self._candidate(played, steps)
 
     def _reaches(self, played: dict[int, Floats]) -> Iterator[tuple[int, Floats]]:
-        """Yield the player's nodes with several actions from the root on, and its reach of each.
+        """Yield the player's nodes with several actions, from the root on, and the player's reach of each node.
 
         The behaviour at a node may be changed until the next node is requested.
         """
@@ -524,7 +524,7 @@ class _Search:
     # Sizes
 
     def _menus(self, node: int) -> list[Indices]:
-        """Return the places of the sizes of each action at a node."""
+        """Return the menus of sizes at a node, each as the positions of its actions."""
         if self.problem.sizes is None:
             return []
         return [np.array(places) for places in menus_of(self._names(node)) if len(places) > self.problem.sizes]
@@ -538,7 +538,7 @@ class _Search:
                 self.free[node][menu[left_out]] = False
 
     def _within_sizes(self, played: dict[int, Floats]) -> dict[int, Floats]:
-        """Play the nearest size that is kept for each one that is not."""
+        """Move the probability of each size that is not kept to the nearest kept one."""
         found = dict(played)
         for node in self.nodes:
             free = self.free[node]

@@ -231,7 +231,7 @@ class PublicTerms:
         return places[own], row.coefficients[kept] / self._weights[row.player][own]
 
     def _met(self) -> dict[str, Any]:
-        """Return the positions at which walks meet the reaches of rows; equivalent boards are met on the walked one."""
+        """Return the positions of rows' reaches in walks; for equivalent boards, those on the board that is walked."""
         layout, rows, boards, reaches, shares = self.layout, [], [], [], []
         roots = np.array([len(layout.shapes[shape].entries) for shape in layout.shape_of])
         widths = layout.widths
@@ -293,7 +293,7 @@ class PublicTerms:
 
     @cached_property
     def _weights(self) -> tuple[Floats, Floats]:
-        """The reach at the root, where plans have 1; positive even for states that are not dealt."""
+        """The reach at the root, which is 1 in plans; it is positive even for states that are not dealt."""
         first, second = (
             self._by_sequence(player, np.where(own > 0.0, own, np.inf)) for player, own in enumerate(self.form.weights)
         )

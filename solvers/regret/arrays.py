@@ -205,7 +205,7 @@ class CurveArrays(NamedTuple):
 
 @record
 class DualNumbers(NamedTuple):
-    """The update rule of multipliers, see :class:`~treeplex.solvers.methods.rules.DualRule`, and their penalties."""
+    """The penalties of multipliers, and their update rule; see :class:`~treeplex.solvers.methods.rules.DualRule`."""
 
     step: Any
     rates: Any  # the factor of the step for each row
@@ -263,7 +263,7 @@ class PreferenceArrays(NamedTuple):
 
 @record
 class PartArrays(NamedTuple):
-    """A part of the game: fixed behaviour, and inflows from other parts; vectors over positions."""
+    """A part of the game as vectors over positions: fixed behaviour, and inflows from other parts."""
 
     settled: Any  # at each infoset's first action: above zero if its behaviour is fixed
     kept: Any  # the fixed behaviour

@@ -72,7 +72,7 @@ class _Graph:
     kinds: Any
 
     def components(self, in_trunk: Any) -> Integers:
-        """Return the component of each infoset without the trunk; each infoset of the trunk is its own component."""
+        """Return the component of each infoset after the trunk is removed; each trunk infoset is its own component."""
         kept = ~(in_trunk[self.ends] | in_trunk[self.other_ends])
         ends = self.ends[kept], self.other_ends[kept]
         size = len(self.parents)
@@ -102,7 +102,7 @@ class _Graph:
         return in_trunk
 
     def grouped(self, in_trunk: Any, width: int) -> Integers:
-        """Return the part of each infoset: similar components are adjacent, and a register's are in one branch."""
+        """Return the part of each infoset: similar components are adjacent, and those in a register share a branch."""
         component = self.components(in_trunk)
         sizes = np.bincount(component, weights=self.work)
         shapes = np.zeros(len(sizes), dtype=np.uint64)

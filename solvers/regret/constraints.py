@@ -95,7 +95,7 @@ class Row:
 
     @property
     def scales(self) -> list[float]:
-        """The factor for the arguments of each term that divides the function by the unit."""
+        """The factor of each term's arguments that has the effect of dividing the function by the unit."""
         # Python divides its own results, and all other terms are positively homogeneous.
         by_code = {SQUARES: self.unit**-0.5, OPAQUE: 1.0}
         return [by_code.get(term.code, 1.0 / self.unit) for term in self.terms]
@@ -224,7 +224,7 @@ class Curves:
         )
 
     def evidence(self, multipliers: MultiplierArrays) -> dict[str, Floats]:
-        """Return the slopes of convex constraints for the certificate by constraint, averaged like multipliers."""
+        """Return, by constraint, the slopes of convex constraints for the certificate, averaged like multipliers."""
         starts = self.arrays.places[self.arrays.starts].tolist()
         sums = multipliers.sums[self.arrays.rows]
         return {
@@ -381,7 +381,7 @@ class KernelConstraints:
 
     @property
     def rates(self) -> Floats:
-        """The size of a step of 1 payoff unit per squared unit of violation in the units of each row."""
+        """A step of 1 payoff unit per squared unit of violation, converted to the units of each row."""
         return self.units**2 / self.unit
 
     def limits(self, multipliers: MultiplierArrays, last_iterate: bool = False) -> LimitArrays:

@@ -54,7 +54,9 @@ class FloorGame:
             If the objective has a part that the other player chooses.
         """
         if saddle.weight is not None:
-            raise UnsupportedProblemError("regret methods do not support a floor with a free opponent: use highs")
+            raise UnsupportedProblemError(
+                "regret methods do not support a floor if the objective depends on the opponent: use highs"
+            )
         view = saddle.view
         other, matrices = view.other, view.matrices
         inflow = sp.coo_array(other.inflow)

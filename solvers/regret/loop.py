@@ -84,7 +84,7 @@ def _average(loop: Any, player: Any, share: Any) -> None:
 
 @compiled
 def _price(loop: Any, player: Any, share: Any, is_trunk: Any, plan: Any, scale: Any) -> None:
-    """Add ``scale`` times a player's payoffs at a share against the others' plans to its gradient."""
+    """Add to a player's gradient ``scale`` times its payoffs at a share against the others' plans."""
     game, state = loop.game, loop.state
     add_gradient(game, player, share, plan, scale, state.gradient)
     if is_trunk:

@@ -71,7 +71,7 @@ class MirrorProxStepper(PlanStepper):
         self._begun = np.zeros(1, dtype=np.int64)
 
     def move(self) -> None:
-        """Take a step by the gradients at the centre, then a step from the centre by the gradients at its end."""
+        """Step from the centre by its gradients, then again from there by the gradients at the first step's end."""
         first = self._gradients(
             [treeplex.plan(each) for treeplex, each in zip(self.treeplexes, self.centres, strict=True)]
         )

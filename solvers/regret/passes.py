@@ -353,7 +353,7 @@ def top_down(polytopes: Any, share: Any, state: Any, decay: Any, part: Any) -> N
 
 @compiled
 def fold(bases: Any, state: Any, preferences: Any) -> None:
-    """Add the sums of the latest iterates to the older ones, and reset them.
+    """Add the sums of the latest iterates to the older sums, and reset the former.
 
     In single precision, adding a new plan to a long sum has a relative error of a thousandth or more, always in one
     direction.
@@ -377,7 +377,7 @@ def fold(bases: Any, state: Any, preferences: Any) -> None:
 
 @compiled
 def best_response(polytopes: Any, share: Any, gradient: Any, branches: Any, shift: Any) -> None:
-    """Pass the values of a best response to a gradient up, as in :func:`bottom_up`."""
+    """Pass up the values of a best response to a gradient, as in :func:`bottom_up`."""
     zeros = spread(gradient.dtype.type(0.0))
     parents, lanes = polytopes.parents, width(gradient)
     first_bucket, b = np.uint64(polytopes.bucket_ranges[share]), np.uint64(polytopes.bucket_ranges[share + ONE])
@@ -416,7 +416,7 @@ def arrived(base: Any, gradient: Any) -> Any:
 
 @compiled
 def keep_root(base: Any, state: Any, decay: Any) -> None:
-    """Add the plan at a player's empty sequence to ``decay`` times its sums; it stays one."""
+    """Add the plan at a player's empty sequence, which stays 1, to ``decay`` times its sums."""
     plan, plan_sums = state.plan, state.plan_sums
     decays = spread(plan.dtype.type(decay))
     store(plan_sums, base, load(plan_sums, base) * decays + load(plan, base))

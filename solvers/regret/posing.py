@@ -209,7 +209,7 @@ def kernel_for(method: RegretMethod, form: SequenceForm, tol: float, curved: boo
 
 
 def _finest(constraints: Sequence[Constraint], penalty: float | None, game: Game, options: Options) -> float:
-    """Return the tolerance that decides the precision: that of violations, in payoffs, if that is finer.
+    """Return the tolerance that decides the precision: the finer of the tolerances of payoffs and of violations.
 
     Violations are in units of their constraints. With small payoffs or a large penalty, a tolerance in payoffs may
     require violations that are too small for single precision.

@@ -88,7 +88,7 @@ def biases(local: BiasArrays, layout: KernelLayout) -> tuple[Floats, Floats]:
 
 
 def _patterns(vectors: Floats, layout: KernelLayout) -> tuple[Any, Any]:
-    """Return the index of each register's degrees and fallbacks among the distinct ones, and the distinct ones."""
+    """Return the index of each register's degrees and fallbacks in the list of distinct ones, and that list."""
     width, buckets = layout.width, layout.buckets.astype(np.int64)
     places = np.zeros(int((buckets[-1, 1] + buckets[-1, 3]) // width) if len(buckets) else 0, dtype=np.int64)
     patterns: list[Floats] = []
@@ -114,7 +114,7 @@ def _aligned(vector: Floats, layout: KernelLayout) -> Any:
 
 
 def _reaching(game: Game, preference: Preference, layout: KernelLayout, wanted: bool) -> tuple[Runs, Cells]:
-    """Return the costs of both players' infosets by the opponent's positions: runs and single cells."""
+    """Return matrices from the opponent's positions to the costs of both players' infosets, as runs and cells."""
     if not wanted:
         return Runs.none(layout.number), Cells.none(layout.number)
     runs: list[Pieces] = []

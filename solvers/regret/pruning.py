@@ -281,7 +281,7 @@ def _price(cut: Cut, gradient: Floats, best: float) -> float:
 
 
 def _is_excluded(problem: ConstrainedNash, constraint: LinearConstraint, cuts: Sequence[Cut]) -> bool:
-    """Whether multipliers prove that a constraint cannot be met together with those of a player's cuts."""
+    """Whether multipliers prove that a constraint cannot be met together with the constraints of a player's cuts."""
     player = constraint.player
     costs = _costs(constraint, problem.game.sequence_form.treeplexes[player])
     weights = {**prices(cuts, -costs), constraint.name: 1.0}

@@ -379,7 +379,7 @@ def _element(context: Any, builder: Any, array_type: Any, array: Any, place: Any
 def _side_by_side(
     typing_context: Any, rows: Any, starts: Any, first: Any, column: Any, columns: Any, place: Any, stride: Any
 ) -> Any:
-    """Write a square of numbers, as many rows as a register holds, in columns, starting from a column.
+    """Write a square of numbers, one row per lane of a register, into columns, starting at a given column.
 
     Row ``i`` begins in ``rows`` at ``starts[first + i]``; column ``j`` is written to ``columns`` at ``place`` plus
     ``j`` strides.

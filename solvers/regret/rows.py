@@ -125,7 +125,7 @@ def _differentiate(curves: Any, j: Any, exactly: Any) -> Any:
 
 @compiled
 def _look(constraints: Any, curves: Any, j: Any, plan: Any, sums: Any, decay: Any, weight: Any) -> None:
-    """Write the arguments of a term at a plan, or at its average with ``decay`` times sums of a given weight."""
+    """Write a term's arguments at a plan, or at the average of the plan and ``decay`` times sums of some weight."""
     share = 1.0 / (1.0 + decay * weight)
     for i in range(np.uint64(curves.places[j]), np.uint64(curves.places[j + ONE])):
         total = 0.0

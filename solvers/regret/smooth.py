@@ -21,7 +21,7 @@ FIRST_RESIDUAL = 8.0
 
 
 def kept_away(treeplex: Treeplex, regrets: Floats) -> Floats:
-    """Return the nearest non-negative point to regrets whose sum at every infoset is at least 1.
+    """Return the point nearest to regrets that is non-negative and sums to at least 1 at every infoset.
 
     Examples
     --------

@@ -72,7 +72,7 @@ def adopt(
     constraints: KernelConstraints | None = None,
     preferences: PreferenceArrays | None = None,
 ) -> KernelState:
-    """Return a copy of another kernel's state of the same game and method, in a kernel's layout."""
+    """Convert another kernel's state, for the same game and method, to a kernel's layout; the state is copied."""
     if other is kernel:
         return state.copy()
     adopted = kernel.initial_state(constraints, preferences)

@@ -211,7 +211,7 @@ class ApproximateBestResponse:
         return StreamedRun(stopped, self.games, int(self._control[kernel.TOTAL]), self.infosets, seconds, message)
 
     def strategy(self) -> StreamedStrategy:
-        """Return the response's play wherever its own decisions can lead, after visiting all of these infosets.
+        """Visit all infosets to which the response's own decisions can lead, and return the response's play there.
 
         If there are too many, use :meth:`payoff`, which decides only where it needs to.
         """
@@ -238,7 +238,7 @@ class ApproximateBestResponse:
     def payoff(
         self, games: int = 10_000, *, seed: int = 0, confidence: float = 0.95, bounds: tuple[float, float] | None = None
     ) -> MeanResult:
-        """Play fresh games with the response, which its learning has not seen.
+        """Play fresh games, which learning has not used, with the response.
 
         Parameters
         ----------
@@ -311,7 +311,7 @@ class ApproximateBestResponse:
         )
 
     def _complete(self, function: Any, control: Any, clock: Any, *rest: Any) -> None:
-        """Call a compiled function until it is done, and create the parts of the tree that it misses."""
+        """Call a compiled function until it is done, and create the parts of the tree that it needs."""
         wanted = kernel.EXPAND
         while wanted != kernel.DONE:
             wanted = function(self._tree.arrays, self._searched(), self._learner, control, clock, *rest)

@@ -105,7 +105,7 @@ class SampledConstants:
         return (self.payoffs + self.costs) * self.infosets * math.sqrt(self.actions * iterations)
 
     def deviation(self, iterations: int, failure: float) -> float:
-        """Return the bound on a regret minus the sampled regret, which holds except with a probability of ``failure``.
+        """Return the bound that a regret minus its sample exceeds with a probability of at most ``failure``.
 
         A regret is a difference of two plans' payoffs, so its interval is twice as wide as that of payoffs.
         """

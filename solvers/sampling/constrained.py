@@ -186,7 +186,7 @@ class SampledRows:
         )
 
     def by_name(self, of_rows: Floats) -> dict[str, float]:
-        """Return numbers by constraint, given those by row."""
+        """Convert numbers by row to numbers by constraint name."""
         return dict(zip((one.name for one in self.constraints), of_rows.tolist(), strict=True))
 
     @property
@@ -238,7 +238,7 @@ class ConstrainedState:
 
     @property
     def average_multipliers(self) -> Floats:
-        """The averages of multipliers over iterations, by row; the current ones before the first."""
+        """The averages of multipliers over iterations, by row; before the first iteration, the current ones."""
         done = self.sampler.iterations
         averages: Floats = self.duals.sums / done if done else self.duals.values.copy()
         return averages

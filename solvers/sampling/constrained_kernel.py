@@ -32,7 +32,7 @@ from .kernel import (
 
 @record
 class CostArrays(NamedTuple):
-    """The linear rows of constraints, and the infosets that lead to their sequences (on the way).
+    """The linear rows of constraints, and the infosets on the way to their sequences.
 
     Positions number the sequences of all players consecutively; see
     :class:`~treeplex.solvers.sampling.tree.HistoryTree`.
@@ -74,7 +74,7 @@ class DualNumbers(NamedTuple):
 
 @compiled
 def _follow(costs: Any, position: Any, weight: Any, chance: Any, count: Any, exact: Any, clock: Any) -> Any:
-    """Queue the infosets on the way after a sequence, either all or a random one; return the number queued."""
+    """Queue all infosets on the way that follow a sequence, or a random one of them; return the length of the queue."""
     first, number = costs.children[position], costs.children[position + ONE] - costs.children[position]
     if number == ZERO:
         return count

@@ -121,7 +121,7 @@ class StreamedRows:
         return not self.costs[self.constraints[row].player].missing[row]
 
     def moved(self, found: Sequence[float], iteration: float, largest: float) -> Writes:
-        """Return the changes of multipliers after an iteration with sampled values of rows, without their constants.
+        """Return the changes of multipliers after an iteration, given rows' sampled values without their constants.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class ConstrainedWalker(Walker):
         self._found: dict[int, list[float]] = {}
 
     def _add_regrets(self, own: Infosets, start: int, found: Sequence[float], writes: Writes) -> None:
-        """Add to the regrets found at an infoset in this turn, which are written at its end."""
+        """Sum the regrets found at an infoset in this turn; the sums are written when the turn ends."""
         held = self._found.get(start)
         self._found[start] = list(found) if held is None else [a + b for a, b in zip(held, found, strict=True)]
 
@@ -198,7 +198,7 @@ class ConstrainedWalker(Walker):
         return Update(players[-1], writes, touched, turns)
 
     def _pay_known(self, player: int, values: list[float], writes: Writes) -> int:
-        """Pay for sequences by their realization, exactly: at all infosets that lead to them."""
+        """Pay the exact costs of sequences by their realization, at all infosets that lead to them."""
         own, costs, multipliers = self.tables[player], self.rows.costs[player], self.rows.values
         plan: dict[int, float] = {}
         worth: dict[int, float] = {}
@@ -225,7 +225,7 @@ class ConstrainedWalker(Walker):
         return len(policies)
 
     def _pay_counted(self, player: int, values: list[float], writes: Writes) -> int:
-        """Pay for costs that depend on chance and the others, by a walk on which these play as given."""
+        """Pay for costs that depend on chance and the other players, by a walk on which those play their strategies."""
         costs, multipliers, outcome = self.rows.costs[player], self.rows.values, self.settings.outcome
         if not costs.samples:
             return 0

@@ -36,7 +36,7 @@ class StateArrays(NamedTuple):
 
 
 class PreferringStateArrays(NamedTuple):
-    """The arrays of a run of Pref-CFR: those of its local rule in addition to regrets, over positions."""
+    """The arrays over positions of a run of Pref-CFR, including those that its local rule needs besides regrets."""
 
     regrets: Any
     sums: Any
@@ -101,7 +101,7 @@ JOB = np.dtype([("player", np.int64), ("adds", np.bool_)])
 
 @compiled
 def _random(clock: Any) -> Any:
-    """Return the next random number of [0, 1): SplitMix64, whose state is a counter."""
+    """Return the next random number in [0, 1), by SplitMix64, whose state is a counter."""
     state = clock[TWO] + np.uint64(0x9E3779B97F4A7C15)
     clock[TWO] = state
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -203,7 +203,7 @@ def _compile_count(state: Any, place: Any, weight: Any) -> Any:
 
 
 def on_lane(state: Any, lanes: Any, lane: Any) -> Any:
-    """Return a state with the same policies whose walks add to a lane."""
+    """Return a state that has the same policies and adds the results of walks to a lane."""
     raise NotImplementedError
 
 
@@ -332,7 +332,7 @@ def traverse_outcome(
     lanes: Any,
     lane: Any,
 ) -> None:
-    """Walk one path, a player with its policy mixed with the uniform one, and add the sampled regrets to ``target``.
+    """Walk one path, mixing a player's policy with the uniform one, and add the sampled regrets to ``target``.
 
     With lanes, everything is added at infosets' places in a lane, and regrets are not clipped.
 

@@ -278,7 +278,7 @@ def _walk(tree: Any, control: Any, clock: Any) -> Any:
 
 
 def run_games(tree: Any, search: Any, learner: Any, control: Any, clock: Any, numbers: Any, games: Any) -> Any:
-    """Play training games until a number have ended or something is missing; return which."""
+    """Play training games until ``games`` have ended or something is missing; return what is missing, if anything."""
     while control[GAMES] < games:
         if control[INFOSET] < 0:
             kind = _walk(tree, control, clock)

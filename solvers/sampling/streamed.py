@@ -517,7 +517,7 @@ class StreamedMCCFR:
         return self._rows.tallies[row] / times if times else None
 
     def _value(self, row: int) -> float:
-        """Return a row's function at the average strategy; it depends on no other infosets."""
+        """Return a row's function at the average strategy, from the infosets on the way to its sequences alone."""
         assert self._rows is not None
         one = self._rows.constraints[row]
         table, costs = self._tables[one.player], self._rows.costs[one.player]

@@ -48,7 +48,7 @@ class LaysOut(Protocol):
 
 
 class Infosets:
-    """The infosets of one player met so far, numbered in that order, with their data.
+    """The infosets of one player met so far, numbered in the order in which they were met, with their data.
 
     Sequences are numbered in order from 0, those of an infoset consecutively; -1 is the empty sequence.
 
@@ -152,7 +152,7 @@ class Infosets:
         return number
 
     def refuse(self, number: int, label: Hashable, actions: Iterable[Hashable], parent: int) -> NoReturn:
-        """Raise the error for an infoset with other actions, or another past, than at the first meeting.
+        """Raise the error for an infoset with other actions, or another past, than when it was first met.
 
         Raises
         ------
@@ -372,7 +372,7 @@ class Walker:
         return in_proportion(weights)
 
     def _play(self, who: int, state: Any, parent: int) -> tuple[int, tuple[Hashable, ...], list[float]]:
-        """Return the number of the infoset where a player moves, its actions and the policy there; -1 if fixed."""
+        """Return the number of the infoset where a player moves (-1 for a fixed policy), its actions and the policy."""
         fixed = self._fixed.get(who)
         if fixed is not None:
             menu = tuple(self.rules.actions(state))
@@ -559,7 +559,7 @@ class Walker:
                 return touched
 
     def _outcome(self, player: int, averaged: int, writes: Writes) -> int:
-        """Walk one path, a player's policy mixed with the uniform one; return the number of histories touched."""
+        """Walk one path, mixing a player's policy with the uniform one; return the number of histories touched."""
         play, settings = self._play, self.settings
         exploration, rate = settings.exploration, settings.rate
         average = averaged != player

@@ -333,7 +333,7 @@ def read_targets(given: Any, game: Game, player: int, others: Profile | Strategy
 
 
 def curve_functional(targets: "Sequence[Target | TargetOutcome]") -> Functional:
-    """Return the functional of the trade-off curve of targets.
+    """Return the functional that targets bound, for their trade-off curve.
 
     Parameters
     ----------
@@ -347,7 +347,7 @@ def curve_functional(targets: "Sequence[Target | TargetOutcome]") -> Functional:
     first, *others = [target.functional for target in targets]
     if any(other is not first for other in others):
         raise InvalidConstraintError(
-            f"there are {len(targets)} targets, expected one: use trade_off(game, …) for a single functional"
+            f"the {len(targets)} targets bound several functionals, expected one: use trade_off(game, …) for each"
         )
     if first is None:
         raise InvalidConstraintError(

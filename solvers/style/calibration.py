@@ -371,7 +371,7 @@ def calibrate_style(
 
 @dataclass
 class _Search:
-    """The search by runs, in the payoffs of the zero-sum game until the end."""
+    """A search by repeated runs; until it ends, payoffs are those of the zero-sum game."""
 
     given: Game
     game: Game
@@ -553,7 +553,7 @@ class _Search:
         return missed > 0.0 and low.missed_by[place] - missed <= self.limits.accuracy
 
     def judged(self, run: CalibrationRun) -> CalibrationRun:
-        """Return a run with its final loss and reached values, from the final bounds on the value and opponents."""
+        """Return a run with its final loss and reached values, computed from the final bounds and opponents."""
         outcomes = self.outcomes(run.solution)
         reached = tuple(math.nan if one.reached is None else one.reached for one in outcomes)
         missed = tuple(one.missed_by for one in outcomes)

@@ -122,7 +122,7 @@ def _together(
 
 
 def _chosen(constraint: LinearConstraint, treeplex: Treeplex) -> _Masks:
-    """Return the actions that help to meet a bound, by infoset where the action matters."""
+    """Return, for each infoset where the action matters, the actions that help to meet a bound."""
     worth = np.zeros(treeplex.num_sequences)
     worth[constraint.indices] = -constraint.coefficients
     infosets = range(treeplex.num_infosets)

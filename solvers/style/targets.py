@@ -223,7 +223,7 @@ def reach_style(
 
 
 def _with_tails(search: "_Search", tails: Sequence[TailTarget], others: Profile | Strategy | None) -> "_Search":
-    """Return the search for the linear targets that represent tail targets: the set with the least cost."""
+    """Return the search with the least cost among the sets of linear targets that can replace the tail targets."""
     against = strategies_of(others, search.given) or list(search.free.profile)
     tails = [one.against(against) for one in tails]
     subjects: tuple[Target | TailTarget, ...] = (*search.targets, *tails)

@@ -130,7 +130,7 @@ def test_bad_input_is_one_line(arguments: list[str], words: str, capsys: pytest.
 def test_games_without_a_tree_are_refused_by_name(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     write_matrices(load_game("kuhn"), "matrices.npz")
     refused = run(capsys, "export", "matrices.npz", "--out", f"x.{name}", status=2)
-    assert refused == f"matrices.npz has no histories to write as {name}; expected one of npz, mps, lp"
+    assert refused == f"matrices.npz has no histories to write as {name}; use one of npz, mps, lp"
     assert "transit:width=3 has no histories" in run(
         capsys, "export", "transit:width=3", "--out", f"x.{name}", status=2
     )

@@ -325,7 +325,7 @@ MISTAKES = {
     "both players in one": ((*CONSTRAINED, "--constrain", "0/K_:b+1/K_p:b<=1"), "terms of players 1 and 0 are"),
     "a constraint that is not linear": (
         (*CONSTRAINED, "--constrain", "0/K_pb:b+0/J_pb:b<=1"),
-        "is linear only where it is alone or added to other actions there; expected a realization, plan(…)",
+        "may be used only alone or in a sum over its actions; expected a realization, plan(…)",
     ),
     "an iterative method": ((*CONSTRAINED, *KING_AND_JACK, "--method", "cfr+"), "method cfr+ cannot solve constrained"),
     "a negative penalty": ((*CONSTRAINED, *KING_AND_JACK, "--penalty", "-1"), "--penalty -1: expected a number of"),
@@ -341,7 +341,7 @@ MISTAKES = {
     ),
     "a style of an equilibrium": (("solve", "kuhn", "--maximise", "0/J_:b"), "--maximise is not for nash"),
     "a style that is no term": ((*STYLE, "--maximise", "0/J_:b<=1"), "term '0/J_:b<=1', column 7: received '<='"),
-    "a style that is not linear": ((*STYLE, "--maximise", "0/J_pb:b"), "is linear only in a constraint"),
+    "a style that is not linear": ((*STYLE, "--maximise", "0/J_pb:b"), "may be used only in a constraint"),
     "a style of the other seat": (
         (*STYLE, "--maximise", "0/J_:b", "--player", "1"),
         "style: player is 1, but maximise is about player 0",

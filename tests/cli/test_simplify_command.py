@@ -133,7 +133,7 @@ def test_the_frontier_and_the_loss_of_a_spot(capsys: pytest.CaptureFixture[str])
         ("kuhn --steps 0", "invalid value for '--steps': 0, expected an integer of at least 1"),
         ("kuhn --mixed -1", "invalid value for '--mixed': -1, expected an integer of at least 0"),
         ("kuhn --loss -1", "invalid value for '--loss': -1, expected a number of at least 0"),
-        ("kuhn --loss 1%", "--loss 1%: per cent are of the pot of a spot, and GAME is kuhn"),
+        ("kuhn --loss 1%", "--loss 1%: a percentage refers to the pot of a spot, but GAME is kuhn"),
         ("kuhn --loss 0.1 --mixed 1", "simplify: loss minimises the number of mixed infosets"),
         ("kuhn --steps 2 --frontier", "--steps does not go with --frontier; leave it out"),
         ("kuhn --frontier --out a.npz", "--out does not go with --frontier; leave it out"),

@@ -629,7 +629,7 @@ def test_the_curve_of_safety_is_a_frontier(capsys, tmp_path):
         (["toy.toml", "--problem", "rnr", "--opponent", "locks", "--p", "1"], "toy.toml has no locks; --lock gives"),
         (
             ["toy.toml", "--lock", LOCK, "--lock", "oop at root: bet <= 30%", "--frontier"],
-            "--opponent locks: toy.toml has locks of player 0 too, but a response obeys no locks; expected locks of",
+            "--opponent locks: toy.toml has locks of player 0 too, but responders cannot have locks; expected locks of",
         ),
     ],
 )

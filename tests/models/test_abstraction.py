@@ -117,7 +117,7 @@ def test_actions_in_another_order_are_matched_by_their_labels():
     [
         (lambda player, label: "all", ImperfectRecallError, "'J_' and 'J_pb' of player 0 .* no move yet and 'p' in"),
         (lambda player, label: label[1:], None, ""),
-        ({0: {"J_pb": "x", "Q_": "x"}}, ImperfectRecallError, "bucket 'x', but different own pasts"),
+        ({0: {"J_pb": "x", "Q_": "x"}}, ImperfectRecallError, "bucket 'x', but different past actions"),
         ({1: {"J_p": "x", "J_b": "x"}}, None, ""),
         (lambda player, label: [label], InvalidGameError, "has bucket .* expected a hashable one"),
         ({2: {}}, InvalidGameError, "buckets for player 2: kuhn has players 0 to 1"),

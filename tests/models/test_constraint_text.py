@@ -334,7 +334,7 @@ REFUSED = {
     "both players": ("0/K_:b + 1/K_b:b <= 1", "column 10: terms of players 1 and 0 are added"),
     "probabilities at two infosets": (
         "0/K_:b + 0/J_pb:b <= 1",
-        "column 10: a probability at 0/J_pb, whose reach depends on the plan, is linear only where it is alone or",
+        "column 10: the reach of 0/J_pb depends on the plan, so its probabilities may be used only alone or",
     ),
     "a probability beside a realization": ("0/J_pb:b + plan(0/J_pb:b) <= 1", "expected a realization, plan(…)"),
 }
@@ -353,7 +353,7 @@ def test_what_is_no_constraint_is_refused_in_one_line(text, message):
     ("text", "message"),
     [
         ("0/K_:b <= 1", "term '0/K_:b <= 1', column 8: received '<=', expected + or the end"),
-        ("0/J_pb:b", "a probability at 0/J_pb, whose reach depends on the plan, is linear only in a constraint"),
+        ("0/J_pb:b", "the reach of 0/J_pb depends on the plan, so its probabilities may be used only in a constraint"),
         ("0/J_:b + 1/J_b:b", "terms of players 1 and 0 are added"),
         ("rsik", "kuhn names no functional 'rsik'"),
         ("", "received the end"),

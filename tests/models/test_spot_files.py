@@ -60,14 +60,14 @@ RANGES = [
     (
         "AKs+",
         (
-            "range at character 1, 'AKs+': + raises the lower card, and there is none between K and A; write AKs, or "
+            "range at character 1, 'AKs+': + raises the lower card, but no rank lies between K and A; write AKs, or "
             "list the hands"
         ),
     ),
     (
         "QQ, 54s+",
         (
-            "range at character 5, '54s+': + raises the lower card, and there is none between 4 and 5; write 54s, "
+            "range at character 5, '54s+': + raises the lower card, but no rank lies between 4 and 5; write 54s, "
             "or list the hands"
         ),
     ),

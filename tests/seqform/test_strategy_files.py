@@ -56,7 +56,7 @@ def test_words_name_actions_in_files(kuhn):
     words = profile.to_json().replace('"p":', '"pass":').replace('"b":', '"bet":')
     for mine, theirs in zip(profile, Profile.from_json(kuhn, words), strict=True):
         np.testing.assert_array_equal(mine.behaviour, theirs.behaviour)
-    with pytest.raises(InvalidStrategyError, match="'b' as well as another name of that action"):
+    with pytest.raises(InvalidStrategyError, match="'b' as well as another name for that action"):
         Profile.from_json(kuhn, '{"0": {"K_": {"bet": 0.5, "b": 0.5}}}')
 
 

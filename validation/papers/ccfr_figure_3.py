@@ -49,7 +49,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class CounterProfileRow(Row):
-    """One number of observed games at one confidence, over all repetitions.
+    """The results for one number of observed games and one confidence, over all repetitions.
 
     Payoffs are against the target, in antes, averaged over both seats.
 
@@ -213,7 +213,7 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
     def _judged(
         self, games: int, found: Sequence[Sequence["Answer"]], equilibrium: float, best: float
     ) -> Iterator[CounterProfileRow]:
-        """Yield the rows for one number of games, from the answers of all repetitions by confidence and recipe."""
+        """Yield the rows for one number of games, given all repetitions' answers for each confidence and recipe."""
         cases = list(product(self.confidences, self.recipes))
         means = {case: float(np.mean([one.iterative for one in own])) for case, own in zip(cases, found, strict=True)}
         payoffs = leduc().sequence_form.leaves.payoffs  # type: ignore[union-attr]
@@ -405,7 +405,7 @@ def equilibrium_line() -> float:
 
 @lru_cache(maxsize=4)
 def _unobserved(player: int, known_probe: bool) -> Observations:
-    """Return observations of no games, which share everything that does not depend on counts."""
+    """Return observations with zero counts, from which others take the parts that do not depend on counts."""
     view = observer_tree(leduc(), player)
     counts = np.zeros(view.num_classes, dtype=np.int64)
     return Observations(leduc(), player, counts, probe(player) if known_probe else None, view=view)
@@ -507,7 +507,7 @@ def _answer(
 def _seat_answer(
     seat: int, problem: ConstrainedNash, program: Solution, method: CCFR, limits: Mapping[str, Any]
 ) -> tuple[float, float, float, float, int, float]:
-    """Return one seat's payoffs by constrained CFR and exactly, their difference, the violation, iterations and gap."""
+    """Return one seat's payoffs with both solutions, the objectives' difference, the violation, iterations and gap."""
     solution = completed(problem, method, **limits)
     assert solution.objective is not None
     assert solution.gap is not None

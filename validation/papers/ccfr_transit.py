@@ -312,7 +312,7 @@ def _frontier_row(
 
 
 def band(rows: Sequence[FrontierRow]) -> tuple[Floats, Floats, Floats]:
-    """Return bounds on the smallest exploitability between the exact points.
+    """Return bounds on the smallest exploitability as a function of the risk bound, from the exact points.
 
     Parameters
     ----------
@@ -479,7 +479,7 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
         )
 
     def claims(self, rows: Sequence[ConvergenceRow]) -> list[Claim]:
-        """Return the times of difference and violation to reach precisions, relative to the linear program's time."""
+        """Return how long difference and violation take to reach precisions, relative to the linear program's time."""
         exact = next((row.seconds for row in rows if row.recipe == "exact"), None)
         claims = []
         for recipe, words in IN_WORDS.items():
@@ -519,7 +519,7 @@ class CCFRFigure2b(Experiment[ConvergenceRow]):
 
 
 def settled(rows: Sequence[ConvergenceRow], precision: float) -> float | None:
-    """Return the seconds after which rows stay within a precision, in difference and violation; ``None`` if never.
+    """Return the seconds after which difference and violation stay within a precision; ``None`` if they never do.
 
     Parameters
     ----------
@@ -733,7 +733,7 @@ class CCFRFigure2c(Experiment[TimeRow]):
         return claim if case in ratios else claim.opened(f"the run has no game of width {width}: use --full")
 
     def draw(self, rows: Sequence[TimeRow]) -> "Figure":
-        """Draw time against width, logarithmic: a line per method, hollow if the time limit was reached."""
+        """Draw time against width on a logarithmic axis: a line per method, with hollow marks at the time limit."""
         figure, axes = panels(1, 1, (5.8, 4.2))
         looks = [Look(*look) for look in zip(("green", "blue", "red", "orange", "grey"), "os^Dv", strict=True)]
         methods: list[tuple[float | None, str, Look, str]] = [

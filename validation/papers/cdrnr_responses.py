@@ -203,7 +203,7 @@ def failures_of(row: ResponseRow, best: Sequence[ResponseRow]) -> list[str]:
 
 
 def attainable(rows: Sequence[ResponseRow], exploitability: float) -> float:
-    """Return the largest gain of mixtures of responses with a given exploitability; NaN if every response exceeds it.
+    """Return the largest gain among mixtures that have a given exploitability; NaN if every response exceeds it.
 
     A mixture of plans has the mean gain, and its exploitability is at most the mean exploitability of its parts.
     """
@@ -653,7 +653,7 @@ class CDRNRFigure6(Experiment[ResponseRow]):
         return claims
 
     def draw(self, rows: Sequence[ResponseRow]) -> "Figure":
-        """Draw gains against CFR opponents by iterations and against random opponents, one row per game."""
+        """Draw gains against CFR opponents, by their iterations, and against random opponents, one row per game."""
         games = list(dict.fromkeys(row.game for row in rows)) or [""]
         figure, axes = panels(
             len(games), 2, (9.6, 0.4 + 3.4 * len(games)), width_ratios=(3, 2), sharey="row", squeeze=False

@@ -445,7 +445,7 @@ def sweep(function: Callable[..., T], settings: Iterable[tuple[Any, ...]], jobs:
 
 
 def as_plain(value: Any) -> Any:
-    """Return a value of numbers, strings, sequences, arrays and dataclasses in a form for JSON."""
+    """Convert a value made of numbers, strings, sequences, arrays and dataclasses to a form for JSON."""
     if dataclasses.is_dataclass(value):
         return {field.name: as_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, np.ndarray | np.generic):

@@ -173,7 +173,7 @@ class NLHEBotTuning(Experiment[TuningRow]):
         return claims
 
     def draw(self, rows: Sequence[TuningRow]) -> "Figure":
-        """Draw payoffs before tuning, after tuning and as the judge measured them, and exploitability."""
+        """Draw exploitability, and payoffs before tuning, after tuning and as measured by the judge."""
         figure, axes = panels(1, 2, (10.0, 4.2), sharey=True)
         names = [f"{row.start}, {row.against}, {row.judge}" for row in rows]
         places = np.arange(len(rows))[::-1]

@@ -382,7 +382,7 @@ class PrefCFRFigure3(LeducStyles):
 
 @dataclass(frozen=True)
 class PrefCFRFigure4(LeducStyles):
-    """The offensive style of degree 5 by its vulnerability, compared with the style without preferences.
+    """The offensive style of degree 5 with several vulnerabilities, compared with the style without preferences.
 
     Parameters
     ----------

@@ -238,7 +238,7 @@ def full_run(spec: str, method: Any, shares: Sequence[tuple[str, str]], points: 
 
 
 def sampled_run(spec: str, method: Any, shares: Sequence[tuple[str, str]], points: Sequence[int], seed: int) -> Run:
-    """Return a sampled run, as :func:`full_run` does; its points are approximate numbers of touched histories."""
+    """Return a sampled run, recorded near the given numbers of touched histories; see :func:`full_run`."""
     recorder = _Recorder(spec, shares)
     solution = completed(Nash(recorder.game), method, tol=0.0, max_iterations=_FIRST_WALKS, seed=seed)
     for point in points:
@@ -296,6 +296,6 @@ class _Recorder:
 
 
 def points_up_to(last: int, first: int, each_decade: int) -> list[int]:
-    """Return integers that grow by equal factors, up to and including the last one."""
+    """Return integers that grow by equal factors from ``first`` to ``last``, both included."""
     between = (round(first * 10 ** (step / each_decade)) for step in range(40 * each_decade))
     return [*dict.fromkeys(takewhile(lambda point: point < last, between)), last]

@@ -84,7 +84,7 @@ class _Styles:
         return self.found[key]
 
     def method(self, style: str, beta: float) -> PrefCFR:
-        """Return Preference-CFR with vulnerability β per hand; in counterfactual units, β times its probability."""
+        """Return Preference-CFR with vulnerability β per hand (in counterfactual units, β times the hand's chance)."""
         dealt = pairs().sum(axis=1) / pairs().sum()
         preferences = [
             Prefer(list(PREFERRED[style]), DEGREE, player=0, infosets=((), name), vulnerability=beta * chance)
@@ -95,7 +95,7 @@ class _Styles:
         )
 
     def value_against(self, style: str, other: str, beta: float) -> float:
-        """Return the small blind's winnings with one style against another's big blind, in big blinds per hand."""
+        """Return the winnings, in big blinds per hand, of one style as small blind against another as big blind."""
         mine, theirs = self.profile(style, beta), self.profile(other, beta)
         form = self.rules.public_form
         mixed = PublicProfile(form, lambda node: (theirs if form.players[node] else mine).behaviour(node))

@@ -11,7 +11,7 @@ from .experiment import Experiment
 
 
 def _accept(kind: Any) -> tuple[str, type[Experiment[Any]], type[Any]]:
-    """Return the name of an experiment and, twice, its class."""
+    """Check the class of an experiment; return its name, the class to register and the class to return."""
     check_class(kind, Experiment, UnsupportedProblemError)
     check_attribute(kind, "name", str, "the name for reproduce, such as name = 'my-figure-1'", UnsupportedProblemError)
     return kind.name, kind, kind

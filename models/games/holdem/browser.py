@@ -287,7 +287,7 @@ def _scaled(numbers: Floats) -> Any:
 
 
 def _words(numbers: Floats, low: float, high: float) -> Any:
-    """Return numbers of an interval as 16-bit integers."""
+    """Return numbers within an interval as 16-bit integers."""
     width = high - low if high > low else 1.0
     scaled = np.clip((numbers - low) / width, 0.0, 1.0) * (_NONE - 1)
     return np.where(np.isfinite(numbers), np.rint(np.nan_to_num(scaled)), _NONE).astype(np.uint16)

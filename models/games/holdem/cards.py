@@ -346,7 +346,7 @@ def _hands(text: str, where: str) -> Iterator[int]:
         if low == high - 1:
             one = RANKS[high] + RANKS[low] + kind
             raise InvalidGameError(
-                f"{where}: + raises the lower card, and there is none between {RANKS[low]} and {RANKS[high]}; write "
+                f"{where}: + raises the lower card, but no rank lies between {RANKS[low]} and {RANKS[high]}; write "
                 f"{one}, or list the hands"
             )
         yield from _combinations(((high, one) for one in range(low, high)), kind)

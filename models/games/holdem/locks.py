@@ -475,7 +475,7 @@ class Lock:
 
 @dataclass(frozen=True, eq=False)
 class _Row:
-    """One bound of a lock at a node: on several actions together, of one hand or of several on average."""
+    """One bound of a lock at a node: on the sum of some actions, for one hand or on average over several."""
 
     lock: Lock
     node: int

@@ -54,11 +54,11 @@ class NodeNumbers(ABC):
         """Return a player's counterfactual values, as :meth:`PublicProfile.counterfactual_values` does."""
 
     def means(self, place: Place) -> Floats | None:
-        """Return the mean EV and equity of both players if they are known without those of the hands."""
+        """Return both players' mean EV and equity if they are known without computing the values of each hand."""
         return None
 
     def reach(self, seat: int, place: Place) -> Floats:
-        """Return a player's weights times its action probabilities on the way, by hand."""
+        """Return, for each hand, a player's weight times the player's action probabilities on the way."""
         found = np.array(self.spot.weights[seat])
         for before, index in place.steps:
             if before.player == seat:
@@ -66,7 +66,7 @@ class NodeNumbers(ABC):
         return found
 
     def arrival(self, seat: int, place: Place, reach: Floats) -> Floats:
-        """Return the probability that each hand reaches a place if its player goes there, without its own weight.
+        """Return the probability that each hand reaches a place if its player plays towards it, apart from its weight.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class StoredNumbers(NodeNumbers):
         return GameFileError(f"{self._file} is a damaged file of a solved spot: {why}")
 
     def _array(self, name: str, dtype: Any, *shape: int) -> npt.NDArray[Any]:
-        """Return an array after checking its type and its shape, or one dimension if no shape is given."""
+        """Return an array after checking its type and its shape; if no shape is given, it must have one dimension."""
         found = self._arrays.get(name)
         if found is None or found.dtype != dtype or (found.shape != shape if shape else found.ndim != 1):
             raise self._damaged(f"its {name} are missing, or their number does not fit its tree")
@@ -288,7 +288,7 @@ class StoredNumbers(NodeNumbers):
         self._swept = dict(zip(numbers, zip(first, second, strict=True), strict=True))
 
     def _below(self, node: int) -> Iterator[int]:
-        """Yield a node and all nodes below it, level by level; there are few if its values are not stored."""
+        """Yield a node and all nodes below it, level by level; a node without stored values has few below it."""
         level, count = [node], 0
         while level:
             count += len(level)

@@ -43,7 +43,7 @@ def _together() -> Floats:
 
 @cache
 def _shown() -> Floats:
-    """Return the probability that each pair of classes is dealt and the first one wins, minus that it loses."""
+    """Return P(dealt and the first one wins) − P(dealt and the first one loses) for each pair of classes."""
     wins, _ = outcomes()
     return frozen((wins - wins.T) / (BOARDS * pairs().sum()))
 
@@ -242,12 +242,12 @@ def _values(tree: PlayedOut, played: Floats, flop: int, chooser: int, bias: int)
 
 
 def _played_out(rules: Preflop) -> PlayedOut:
-    """Return the same model without continuations, played out."""
+    """Return the played-out form of the same model without continuations."""
     return played_out(replace(rules, continuations=0, chooser="bb"))
 
 
 def _betting(rules: Preflop) -> tuple[PublicForm, dict[int, int], list[tuple[int, int, int]]]:
-    """Return the tree of a model without leaf payoffs, and its relation to the played-out model.
+    """Return the tree of a model, without leaf payoffs, and the tree's relation to the played-out model.
 
     The relation is the index of each played-out node in the tree and, for each leaf with a continuation, the played-out
     flop, the continuation and the leaf.
@@ -293,7 +293,7 @@ def with_continuations(rules: Preflop) -> PublicForm:
 
 
 def betting_tree(rules: Preflop) -> PublicForm:
-    """Return the public form of a model without leaf payoffs."""
+    """Return the public form of a model, without leaf payoffs."""
     return _betting(rules)[0]
 
 

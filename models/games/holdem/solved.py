@@ -113,7 +113,7 @@ class SolvedSpot:
         return SpotNode(self, Place.at(self.spot, line))
 
     def runouts(self, line: str = "") -> SpotTable:
-        """Return a line after each possible card, and the average.
+        """Return the numbers of a line for each possible card, and their average.
 
         Parameters
         ----------
@@ -275,7 +275,7 @@ class SpotNode(ChartedNode):
 
     @cached_property
     def means(self) -> dict[str, float | None]:
-        """Mean EV and equity of both seats; for a file, those after a card are stored."""
+        """Mean EV and equity of both seats; a file stores those after a card."""
         stored = self.solved.numbers.means(self.place)
         if stored is None:
             return super().means
@@ -320,7 +320,7 @@ class SpotNode(ChartedNode):
 
     @cached_property
     def _arrival(self) -> tuple[Floats, ...]:
-        """The probability that each hand reaches the node if its player goes there, for both seats."""
+        """The probability that each hand reaches the node if its player plays towards it, for both seats."""
         return tuple(self.solved.numbers.arrival(seat, self.place, self._reach[1 - seat]) for seat in (0, 1))
 
     def _evs(self, seat: int, place: Place) -> Floats:

@@ -294,7 +294,7 @@ class HoldemSpot(Situation):
 
 
 class HoldemGame(Game):
-    """A spot as a game, for every problem and method; with a rake, for those that support games that are not zero-sum.
+    """A spot as a game; with a rake, only problems and methods for games that are not zero-sum accept it.
 
     Parameters
     ----------
@@ -329,7 +329,7 @@ class HoldemGame(Game):
 
     @property
     def payoff_range(self) -> tuple[float, float]:
-        """Oop's smallest and largest payoff, minus half of the pot: a lost stack, or the pot and ip's stack."""
+        """Oop's smallest and largest payoff, less half the pot: oop loses its stack, or wins the pot and ip's stack."""
         most = self.spot.pot / 2 + self.spot.stack
         return -most, most
 

@@ -97,7 +97,7 @@ def _net(board: tuple[int, ...], deck: str) -> npt.NDArray[np.int16]:
 
 @lru_cache(maxsize=512)
 def _matchups(hand: tuple[int, int], board: tuple[int, ...]) -> tuple[Floats, Floats, Floats]:
-    """Return a hand's equity against every other hand, that hand's strength, and whether both can be dealt.
+    """Return a hand's equity against every other hand, the other hand's strength, and whether both can be dealt.
 
     Before the flop the hands of a class are equivalent, and each counts as the mean of its class.
     """
@@ -163,7 +163,7 @@ def equity_against(hand: tuple[int, int], board: Sequence[int], share: float) ->
 
 
 def _checked(hand: tuple[int, int], board: Sequence[int]) -> tuple[int, int]:
-    """Return a hand with the higher card first, after checking that the cards are distinct and of a valid number."""
+    """Return a hand with the higher card first, after checking that the cards are distinct and valid in number."""
     cards = [*hand, *board]
     if len(hand) != 2 or len(board) not in (0, 3, 4, 5) or not _ALL.issuperset(cards) or len(set(cards)) < len(cards):
         raise InvalidGameError(

@@ -42,7 +42,7 @@ class Attack:
 
     @property
     def way(self) -> str:
-        """The route with its times, or that the attacker stays away."""
+        """The route with its times, or a note that the attacker stays away."""
         return "stays away" if self.route is None else str(self.route)
 
     def to_dict(self) -> dict[str, object]:

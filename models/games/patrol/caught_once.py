@@ -192,7 +192,7 @@ class CaughtOnce(Problem):
 
 
 def taken_apart(problem: CaughtOnce, player: int, plan: Floats) -> "Mixture":
-    """Return routes whose mixture has a player's plan as marginals: those of each body separately.
+    """Decompose a player's plan into routes, body by body; their mixture has the plan as its marginals.
 
     A flow is decomposed along the path of its largest parts. Joint routes use the same quantile for all bodies, so that
     there are few of them.

@@ -59,7 +59,7 @@ class Clock:
         return length
 
     def time(self, text: str, what: str = "the time") -> int:
-        """Return the number of steps until a time of day comes first.
+        """Return the number of steps until a time of day first occurs.
 
         Raises
         ------
@@ -103,7 +103,7 @@ def is_time_of_day(given: object) -> bool:
 
 
 def _seconds(text: object, what: str) -> int:
-    """Return the seconds of a time of day after midnight."""
+    """Return a time of day in seconds after midnight."""
     found = _TIME.fullmatch(text.strip()) if isinstance(text, str) else None
     hours, minutes, seconds = (int(part or 0) for part in found.groups()) if found else (99, 0, 0)
     total = 3600 * hours + 60 * minutes + seconds

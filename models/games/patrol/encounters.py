@@ -134,7 +134,7 @@ class Encounters:
         return np.array(most) - self.caught
 
     def most_earned(self, body: int, sign: float = 1.0) -> float:
-        """Return the largest reward of a type's route without detections, times a sign."""
+        """Return the largest value of ``sign`` times the reward of a type's route without detections."""
         gradient = np.zeros(len(self.rewards))
         gradient[self.bodies[0][body]] = sign * self.rewards[self.bodies[0][body]]
         return best_response_value(self.treeplexes[0], gradient)

@@ -186,7 +186,7 @@ def _coverage(call: _Call) -> Functional:
 
 
 def _street_coverage(call: _Call, region: _Region, first: int, last: int) -> Functional:
-    """Return the expected number on streets in a step, averaged over the steps that begin in the window."""
+    """Return the expected number of bodies on streets in a step, averaged over the steps that begin in the window."""
     if last < first:
         raise InvalidGameError(f"no step begins in the window, expected a time before {call.patrol.steps}")
 
@@ -252,8 +252,8 @@ def _handover(call: _Call) -> Functional:
     first, second = (call.party.walkers[number] for number in call.numbers)
     if first.body.last != int(second.body.entry_times[0]):
         raise InvalidGameError(
-            f"the shift of {call.bodies[1]} begins at {second.body.entry_times[0]}, expected {first.body.last}, when "
-            f"that of {call.bodies[0]} ends"
+            f"the shift of {call.bodies[1]} begins at {second.body.entry_times[0]}, expected {first.body.last}, the "
+            f"end of the shift of {call.bodies[0]}"
         )
     place = int(second.body.entry_nodes[0])
     away = first.ending_away(place, call.party.treeplex.num_sequences)
@@ -274,7 +274,7 @@ _KINDS: dict[str, tuple[str, Callable[[_Call], Functional]]] = {
 
 
 class PatrolFunctionals(Named[str, Functional]):
-    """The functionals of a patrol: those without arguments and of each unit are listed, others are made on request.
+    """The functionals of a patrol: those without arguments or for one unit are listed, and others are made on request.
 
     Parameters
     ----------

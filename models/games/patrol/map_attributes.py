@@ -75,7 +75,7 @@ class ReadGraph(nx.MultiDiGraph):  # type: ignore[type-arg]  # networkx's own cl
 
 @lru_cache(maxsize=4096)
 def meaning(name: str, known: tuple[str, ...]) -> str:
-    """Return the known name meant by a name in any case or with spaces, ``_`` or ``-`` in it; else the name itself.
+    """Return the known name that equals a name up to letter case, spaces, ``_`` and ``-``; otherwise the name itself.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def lookalikes(names: Iterable[Hashable], known: Collection[str]) -> Iterator[tu
 
 
 def way_of(value: Any, name: str = "oneway") -> Way | None:
-    """Return the directions in which a street may be used, from one of its attributes; nothing if it is empty.
+    """Return the directions in which a street may be used, from one attribute; nothing if the attribute is empty.
 
     Parameters
     ----------

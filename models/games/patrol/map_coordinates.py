@@ -91,7 +91,7 @@ class System:
 
 
 def _haversine(first: Place, second: Place) -> float:
-    """Return the distance of two points of longitude and latitude on a sphere, in metres."""
+    """Return the distance in metres between two points on a sphere, given as longitude and latitude."""
     (east, north), (other_east, other_north) = (map(math.radians, point) for point in (first, second))
     half = math.sin((other_north - north) / 2) ** 2
     half += math.cos(north) * math.cos(other_north) * math.sin((other_east - east) / 2) ** 2

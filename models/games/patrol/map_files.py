@@ -83,7 +83,7 @@ def read_map(path: str | PathLike[str]) -> "nx.MultiDiGraph[str]":
 
 
 def _features_of(path: str | PathLike[str]) -> dict[str, Any]:
-    """Return the features of a GeoPackage or shapefile as GeoJSON; all layers of streets and places together."""
+    """Return the features of all layers of streets and places in a GeoPackage or shapefile, as GeoJSON."""
     with needing("a GeoPackage or shapefile needs geopandas", "gis"):
         import geopandas
     if not Path(path).is_file():

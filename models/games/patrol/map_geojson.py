@@ -228,7 +228,7 @@ class _Features:
         return self._at[place] if place in self._at else self._add_node(place, where)
 
     def _part_of(self, line: _Line, part: float) -> dict[str, Any]:
-        """Return the attributes of a part of a line; attributes of the whole line are divided."""
+        """Return the attributes of a part of a line: its share of the steps and the length, the others unchanged."""
         data = {**line.data, PART: part}
         for name in SHARED:
             whole = number_of(data.get(name))

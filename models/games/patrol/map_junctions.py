@@ -123,7 +123,7 @@ def junctions(lines: Sequence[Sequence[Place]], places: Collection[Place], scale
 
 
 def _far_from_its_end(line: Sequence[Place], place: Place, segment: int) -> bool:
-    """Return whether a line returns to one of its own ends in a segment, rather than beginning or ending there."""
+    """Return whether a segment of a line meets one of the line's ends because the line returns to it."""
     if place in line[1:-1] or line[0] == line[-1]:
         return False
     last = len(line) - 2
@@ -160,7 +160,7 @@ def _crossings(
 
 
 def _side(begin: Floats, end: Floats, point: Floats) -> Floats:
-    """Return the side of the line through two points on which others lie: a sign, or 0 within :data:`ON`."""
+    """Return on which side of the line through two points other points lie: a sign, or 0 within :data:`ON`."""
     along, aside = end - begin, point - begin
     area = along[:, 0] * aside[:, 1] - along[:, 1] * aside[:, 0]
     return np.where(np.abs(area) <= ON * np.linalg.norm(along, axis=1), 0.0, np.sign(area))

@@ -191,7 +191,7 @@ def map_view(game: Game, strategies: Iterable[Strategy], limits: Iterable[Constr
 
 
 def _used(patrol: Patrol, limit: LinearConstraint, plan: Floats) -> tuple[Floats, Floats]:
-    """Return what the moves that reach each node at each time contribute to a limit, and zeros for edges."""
+    """Return the contribution to a limit of the moves that reach each node at each time, and zeros for edges."""
     amounts = np.zeros(len(plan))
     amounts[list(limit.terms)] = [abs(float(term)) for term in limit.terms.values()]
     nodes = np.zeros((patrol.steps + 1, patrol.map.num_nodes))

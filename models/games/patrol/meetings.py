@@ -81,7 +81,7 @@ class Spots:
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """Numbers of times and places, the same for both players.
+    """A numbering of times and places, the same for both players.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Keys:
         return Spots(places // (nodes * nodes), places // nodes % nodes, places % nodes)
 
     def standing(self, walker: Walker, amounts: Floats | float = 1.0) -> Entries:
-        """Return the nodes that a body reaches, multiplied by an amount per node or by one amount."""
+        """Return the probability of each result of a body's moves, times an amount per node or one amount for all."""
         there = walker.presences
         held = np.broadcast_to(amounts, walker.body.num_nodes)[there.nodes] * there.chances
         return Entries(self.number(there.times - 1, there.nodes, there.nodes), walker.sequences[there.moves], held)

@@ -154,7 +154,7 @@ class Patrol:
 
     @cached_property
     def _moves(self) -> list[Whole]:
-        """The moves of all bodies (waiting at each node, then the map's moves): the map's index, and both ends."""
+        """The moves of all bodies (waiting at each node, then the map's moves): their index in the map, and ends."""
         nodes, numbers = np.arange(self.map.num_nodes), np.arange(len(self.map.sources))
         pairs = ((np.full(len(nodes), -1), numbers), (nodes, self.map.sources), (nodes, self.map.targets))
         columns = [np.concatenate(pair) for pair in pairs]
@@ -207,7 +207,7 @@ class Patrol:
         return closed
 
     def times(self, given: Any, what: str, most: int | None = None) -> Times:
-        """Return a first and a last time in steps, by default the whole range; they may be times of day."""
+        """Return a first and a last time in steps, by default the whole range; given times may be times of day."""
         most = self.steps if most is None else most
         if given is None:
             return 0, most
@@ -437,7 +437,7 @@ class Patrol:
         return found[0], found[1]
 
     def detection(self, number: int) -> tuple[Floats, Floats]:
-        """Return a unit's probability of detection at each node, and inside the edge of each move of bodies."""
+        """Return the probability that a unit detects an attacker at each node, and inside the edge of each move."""
         given, key = self.units[number].detection, f"units[{number + 1}].detection"
         by_place: Mapping[Any, float] = given if isinstance(given, Mapping) else {}
         with about(key):
@@ -483,11 +483,11 @@ class Patrol:
         return Keys.of(self.attacking.walkers)
 
     def rewards(self, number: int) -> Floats:
-        """Return the payoff of each move of an attacker that does not depend on the units, shape (num_moves,)."""
+        """Return the part of each attacker move's payoff that does not depend on the units, shape (num_moves,)."""
         return self.paid(self.attacking.walkers[number], np.nan_to_num(self.goal_values(number)), *self.worth(number))
 
     def paid(self, walker: Walker, goals: Floats, meeting: float, step: float) -> Floats:
-        """Return the payoffs of an attacker's moves for goals by node, for sensors' detections and for steps."""
+        """Return the payoffs of an attacker's moves from goals (given by node), sensors' detections and steps."""
         paid: Floats = walker.success * goals[walker.targets]
         return paid + step * (walker.success * walker.durations + walker.failure) + meeting * self.sensed(walker)
 
@@ -514,7 +514,7 @@ class Patrol:
         return Entries.joined([entries for both in each for entries in both])
 
     def watched(self, numbers: Iterable[int] | None = None) -> Entries:
-        """Return the units' contributions to each factor (a time and place of meeting); by default of all units."""
+        """Return the contributions of some units, by default all, to each factor (a time and place of meeting)."""
         found = []
         for number in range(len(self.units)) if numbers is None else numbers:
             walker, (at_nodes, on_moves) = self.patrolling.walkers[number], self.detection(number)

@@ -44,7 +44,7 @@ def by_attacker_and_goal(patrol: Patrol, by_goal: bool = True) -> Iterator[tuple
 
 
 def _losses(patrol: Patrol, by_goal: bool) -> tuple[list[Loss], list[float]]:
-    """Return the best earnings of each type of attacker, against each goal or all, and their probabilities."""
+    """Return what each type of attacker earns at most, at each goal or at all together, and the probabilities."""
     losses, chances = list[Loss](), list[float]()
     for number, _, matrix in by_attacker_and_goal(patrol, by_goal):
         losses.append(Loss(patrol.attacking.treeplex, matrix, np.zeros(matrix.shape[0])))
@@ -56,7 +56,9 @@ def _losses(patrol: Patrol, by_goal: bool) -> tuple[list[Loss], list[float]]:
 def _cvar(patrol: Patrol, fingerprint: str, arguments: Sequence[str], known: Mapping[str, Functional]) -> Risk:
     level = number_of(arguments[0]) if len(arguments) == 1 else math.nan
     if not 0.0 <= level <= 1.0:
-        raise InvalidGameError(f"the level is {shown(', '.join(arguments), 40)}, expected cvar(LEVEL) from 0 to 1")
+        raise InvalidGameError(
+            f"the level is {shown(', '.join(arguments), 40)}, expected cvar(LEVEL) with LEVEL from 0 to 1"
+        )
     losses, chances = _losses(patrol, by_goal=True)
     words = f"mean of the worst {1.0 - level:.3g} of what attackers earn, over types and goals"
     return tail(losses, level, chances, player=1, description=words, fingerprint=fingerprint)

@@ -381,7 +381,7 @@ def _refusal(where: str) -> Any:
 
 
 def _note_lookalikes(graph: "nx.Graph[Any]", read: Sequence[str] | None, length: str, notes: Notes) -> None:
-    """Note attributes of edges whose names resemble a known one that no edge has."""
+    """Note edge attributes whose names resemble a known attribute that no edge has."""
     own = dict.fromkeys(key for *_, data in graph.edges(data=True) for key in data)
     names = own if read is None else dict.fromkeys(read)
     of_edges = OF_EDGES[:2] if read is None and graph.is_directed() else OF_EDGES  # edges state their own direction
@@ -421,7 +421,7 @@ def _names(graph: "nx.Graph[Any]", attribute: str) -> tuple[str, ...]:
             break
         if attribute:
             raise InvalidGameError(
-                f"node {shown(own[given.index('')], 60)} has no attribute {attribute!r}, expected its name"
+                f"node {shown(own[given.index('')], 60)} has no attribute {attribute!r}, expected the node's name in it"
             )
     twice = [name for name, count in Counter(own).items() if count > 1]
     if twice:
@@ -458,7 +458,7 @@ def _shapes(edges: Sequence[Mapping[str, Any]], moves: Whole, places: Floats) ->
 
 
 def _line_of(text: object) -> list[tuple[float, float]]:
-    """Return the points of a line in well-known text, as OSMnx writes it; empty if it is something else."""
+    """Return the points of a line written as well-known text, as by OSMnx; no points for any other value."""
     line = _LINE.fullmatch(text.strip()) if isinstance(text, str) else None
     pairs = [point.split() for point in line[1].split(",")] if line else []
     try:
@@ -500,7 +500,7 @@ def _time(data: Mapping[str, Any], attribute: str, rate: float, edge: str) -> fl
 
 
 def _places(graph: "nx.Graph[Any]") -> tuple[Floats | None, str, bool]:
-    """Return the positions of all nodes, or a note on those without; and whether they are longitude and latitude."""
+    """Return all nodes' positions, or a note on nodes without one, and whether positions are longitude and latitude."""
     most, last = 0, ""
     for keys in (*_COORDINATES, ("pos",)):
         found, lacking = [], ""

@@ -59,7 +59,7 @@ class Mixture:
         return replace(self, routes=routes, bodies=self.bodies[chosen], probabilities=self.probabilities[chosen])
 
     def saved(self) -> Floats:
-        """Return the mixture as one array, shape (3, k): type, probability and sequence, sequence by sequence."""
+        """Return the mixture as one array, shape (3, k): a column per sequence with type, probability and sequence."""
         lengths = [len(route) for route in self.routes]
         ends = np.repeat(np.arange(len(lengths)), lengths)
         given = self.bodies[ends], self.probabilities[ends], np.concatenate(self.routes), ends

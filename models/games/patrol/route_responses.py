@@ -154,7 +154,7 @@ def _programmed(meetings: Encounters, body: int, units: Mixture, run: Runner, ga
 
 
 def better_route(meetings: Encounters, body: int, units: Mixture, emphasis: Floats | float = 1.0) -> Reply:
-    """Return a good route of a type against a mixture: the best one if every detection counted, by one pass over time.
+    """Return a good route of a type against a mixture: one that would be best if every detection counted.
 
     Joint routes are weighted by an emphasis each. The bound is meaningless.
     """
@@ -214,7 +214,7 @@ class _Coverage:
         return cls(constant, weights, sp.csr_array(hazards), sp.csr_array(sure))
 
     def escaping(self, made: Floats) -> Floats:
-        """Return S of each route against the units' sequences, zeros and ones."""
+        """Return the probability S that each route escapes the units' sequences, which are given as zeros and ones."""
         return np.where(self.sure @ made > 0.0, 0.0, np.exp(-(self.hazards @ made)))
 
     def value(self, made: Floats) -> float:
@@ -284,7 +284,7 @@ def better_joint_route(meetings: Encounters, attackers: Mixture, emphasis: Float
 
 
 def _chances(hazards: sp.csr_array, sure: sp.csr_array) -> sp.csr_array:
-    """Return p of each sequence against each route."""
+    """Return each sequence's probability p of catching each route."""
     chances = hazards.copy()
     chances.data = -np.expm1(-chances.data)
     chances = chances - chances * sure.sign() + sure.sign()
@@ -301,7 +301,7 @@ class _Cuts:
         self._rows: list[tuple[Whole, sp.csr_array, Floats]] = []
 
     def begin(self) -> None:
-        """Add the inequalities for one detection, and for a few if all are equal."""
+        """Add the inequalities for one detection and, if all chances of a route are equal, for a few more."""
         chances, every = self._chances, np.arange(len(self._cover.weights))
         self._rows.append((every, chances, np.zeros(len(every))))
         sizes = np.diff(chances.indptr)
@@ -315,7 +315,7 @@ class _Cuts:
             self._rows.append((chosen, slopes, 1.0 - left - left * firsts[chosen] * number))
 
     def add(self, made: Floats, claimed: Floats) -> bool:
-        """Add both inequalities at a joint route, for the attackers' routes whose detection it overstates."""
+        """Add both inequalities at a joint route, for the attackers' routes whose detection the program overstates."""
         cover = self._cover
         escaping = cover.escaping(made)
         # Beyond HiGHS's tolerance; otherwise the same inequalities would be added forever.
@@ -342,7 +342,7 @@ class _Cuts:
 
 
 def _add_flow(blocks: ProgramBlocks, columns: str, treeplex: Treeplex, part: slice) -> None:
-    """Add the rows of a treeplex for the sequences of some bodies, which are columns; the empty sequence is played."""
+    """Add the flow constraints of some bodies: their sequences are the columns, and the empty sequence has reach 1."""
     rows = treeplex.E[np.unique(treeplex.sequence_infosets[part]) + 1]
     limits = -rows[:, [0]].toarray().ravel()
     blocks.add_rows("flow", {columns: sp.csr_array(rows[:, part])}, lower=limits, upper=limits)

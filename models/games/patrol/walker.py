@@ -265,7 +265,7 @@ class Walker:
         return standing
 
     def ending_away(self, node: int, num_sequences: int) -> Floats:
-        """Return, for each sequence of its player, its contribution to the probability of ending elsewhere."""
+        """Return, for each sequence of the player, the contribution to the probability that the body ends elsewhere."""
         there = self.presences
         away = np.flatnonzero((there.times == self.body.last) & (there.nodes != node))
         return sums(self.sequences[there.moves[away]], there.chances[away], num_sequences)

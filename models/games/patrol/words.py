@@ -68,7 +68,7 @@ def question_of(game: Game) -> str:
 
 
 def likely_routes(game: Game, strategy: Strategy, most: int = _MOST) -> list[Route]:
-    """Return the most likely routes of bodies, in order of probability, for units or types of attackers in order.
+    """Return the most likely routes of each unit or type of attacker in turn, by decreasing probability.
 
     Parameters
     ----------
