@@ -24,7 +24,7 @@ REPOSITORY = Path(__file__).parents[1]
 FOLDERS = ("seqform", "models", "solvers", "validation", "cli")  # each may import those to its left
 DISTRIBUTIONS = {"pyspiel": "open_spiel", "flint": "python-flint", "PIL": "pillow", "sklearn": "scikit-learn"}
 #: The extras of users, in place of those for work on the library.
-FEATURES = ("plot", "frames", "learning", "holdem", "browse", "maps", "openspiel", "gambit", "dask", "ray")
+FEATURES = ("plot", "frames", "learning", "holdem", "browse", "maps", "gis", "openspiel", "gambit", "dask", "ray")
 HEAVY = ("numpy", "scipy", "numba", "networkx", "cvxpy", "highspy", "pandas", "matplotlib")
 
 

@@ -11,6 +11,8 @@ from ...seqform.polytope import Treeplex
 
 #: The tolerance for equal bounds, and for sums of bounds above one.
 _ROUND_OFF = 1e-9
+#: Lower bounds that leave less than this leave nothing: in single precision their sum might exceed one.
+_FULL = 3e-7
 
 
 @dataclass(frozen=True)
@@ -186,10 +188,11 @@ def _fits(least: Floats, most: Floats, free: Indices) -> bool:
     total = least.sum()
     if (most < least - _ROUND_OFF).any() or total > 1.0 + _ROUND_OFF:
         return False
-    if closed.all():
-        if total < 1.0 - _ROUND_OFF:
-            return False
+    if closed.all() and total < 1.0 - _ROUND_OFF:
+        return False
+    if closed.all() or total > 1.0 - _FULL:
         least /= total
+        closed[:] = True
     if not (closed | (most >= 1.0 - (total - least) - _ROUND_OFF)).all():
         return False  # an upper bound that other actions' lower bounds do not imply
     free[:] = ~closed

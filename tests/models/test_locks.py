@@ -1,6 +1,7 @@
 """Locks of hold'em spots: toys worked out by hand, what is read, and what is refused."""
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -393,3 +394,16 @@ def test_a_real_river_with_a_lock():
     assert response.gap < 200.0 * 1e-6
     assert spot.game.functionals["bet 120, fold"].value(response.profile) == pytest.approx(0.4, abs=1e-6)
     assert response.exploitability == pytest.approx(value.value - worst_case(spot.game, response.profile[0]), abs=1e-6)
+
+
+def test_lower_bounds_that_sum_to_one_leave_no_action_below_zero():
+    """The last of three actions gets what round-off leaves, which in single precision may be negative."""
+    spot = HoldemSpot("Td9d6hQc2s", ["99+, T9s", "QQ-88, AK"], 200, 400, bets={"bet": "60%, a", "raise": "a"})
+    for share in range(1, 40):
+        folds = round(share / 41, 9)
+        lock = Lock("ip", {"fold": folds, "call": round(1.0 - folds, 9)}, "bet 120")
+        locked = replace(spot, bets=None, locks=[lock])
+        problem = ConstrainedNash(locked.game, locked.constraints)
+        solution = solve(problem, "dcfr", tol=0, max_iterations=3)
+        assert min(plan.min() for plan in solution.profile.plans) >= 0.0
+        assert solution.violation <= 1e-6
