@@ -29,7 +29,7 @@ ip = "QQ-77, AKs, T9s, 87s"
 bet = "66%"
 raise = "a"
 """
-LOCKS = ("locks", "unlocked_ev", "lock_gain", "lock_risk")
+LOCKS = ("locks", "unlocked_ev", "lock_gain", "lock_risk", "lock_intervals", "interval_cost", "likely_from")
 SOLVE = """
 [solve]
 at = ["check", "check, bet 66"]
@@ -261,7 +261,7 @@ def test_filters_choose_boards_and_change_the_means(file, capsys, chromium):
         (aces,) = (row for row in record["averages"] if (row["texture"], row["value"]) == ("high_card", "A"))
         assert cells[0] == "mean of 4"
         assert [float(cell) for cell in cells[1:4]] == pytest.approx(
-            [aces["share"], aces["oop_ev"], aces["ip_ev"]], abs=3e-4
+            [aces["share"], aces["oop_ev"], aces["ip_ev"]], abs=5.1e-3
         )
         shown = page.locator("table.sortable").first.locator("tbody tr:visible")
         assert shown.count() == 4

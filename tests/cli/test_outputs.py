@@ -12,6 +12,7 @@ import pytest
 from clocks import Clock, needs_ctrl_c
 from effort import few
 from interruptions import Moment
+from reviewed_hands import river, written
 
 from treeplex.cli import checking, files, main
 from treeplex.cli.application import COMMANDS, application
@@ -43,6 +44,7 @@ _CALLS = {
     "patrol schedule": ["plan.npz", "--days", "2", "--seed", "1"],
     "patrol export": ["plan.npz", "plan.csv"],
     "fit": ["games.jsonl", "--game", "kuhn", "--seat", "0"],
+    "review": ["hands.phhs", "--hero", "hero", "--against", "river.toml"],
     "show": ["kuhn.npz"],
     "evaluate": ["kuhn", "--strategy", "kuhn.npz"],
     "compare": ["kuhn.npz", "kuhn.npz"],
@@ -89,6 +91,8 @@ def place(tmp_path, monkeypatch, capsys):
 def inputs(place, capsys, monkeypatch):
     """What all commands read, and suites of a few cases."""
     assert main(["patrol", *_CALLS["patrol"], "--out", "plan.npz"]) == 0
+    Path("hands.phhs").write_text(written(20, 1, overfolds=0.6))
+    river().spot.to_toml("river.toml")
     seats = ["--seat0", "uniform", "--seat1", "uniform"]
     assert main(["play", "kuhn", *seats, "--games", "50", "--out", "games.jsonl"]) == 0
     capsys.readouterr()
@@ -211,6 +215,7 @@ _TIMED = {
     "patrol": ("patrol", _CALLS["patrol"], "lower"),
     "patrol schedule": ("patrol schedule", _CALLS["patrol schedule"], "agrees"),
     "fit": ("fit", _CALLS["fit"], "guaranteed"),
+    "review": ("review", _CALLS["review"], "habits"),
     "evaluate": ("evaluate", _CALLS["evaluate"], "exploitability"),
     "compare": ("compare", _CALLS["compare"], "players"),
     "sweep": ("sweep", _CALLS["sweep"], "rows"),

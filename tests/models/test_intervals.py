@@ -113,7 +113,7 @@ def test_a_confidence_that_is_none_is_refused(confidence: object) -> None:
 @pytest.mark.parametrize(
     ("successes", "trials", "message"),
     [
-        (3, 2, "3 successes in 2 trials, expected at most"),
+        (3, 2, "received 3 successes in 2 trials; expected no more"),
         (-1, 2, "-1 successes in 2"),
         (0.5, 2, "whole numbers"),
         ([1, 2], [3, 3, 3], "shapes"),

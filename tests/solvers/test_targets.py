@@ -232,7 +232,7 @@ def test_trade_offs_are_drawn_with_what_was_asked(tmp_path):
     answer.plot(tmp_path / "curve.svg")
     trade_off(KUHN, answer.targets[0].functional).plot(tmp_path / "bare.svg")
     assert (tmp_path / "curve.svg").stat().st_size > 1000
-    with pytest.raises(InvalidConstraintError, match="there are 2 targets"):
+    with pytest.raises(InvalidConstraintError, match="the 2 targets bound several functionals"):
         reach_style(KUHN, ["bet@first >= 0.4", "bet@J_ <= 0.2"]).figure()
 
 
