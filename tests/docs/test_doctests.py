@@ -153,6 +153,7 @@ def cases() -> list[Any]:
 @pytest.mark.parametrize("page", cases())
 def test_snippets(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)  # workers of pytest-xdist set it
     text, strictly = page.read_text(encoding="utf-8"), doctest.OutputChecker.check_output
     for example in SNIPPETS.parse(page).examples():
 
