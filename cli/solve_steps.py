@@ -155,7 +155,9 @@ class SolveSteps:
         """Build the problem, and choose a method if none is named."""
         with building(self.loaded, shown=self.record.shown):
             self.posed = self.question.pose(self.loaded)
+            self.posed = self.posed.resolved()
             self.posed.build()
+            self.record["problem"] = self.posed.name
             if self.spot is None and self.of_spot.at:
                 nodes.check_line(self.of_spot.at, self.loaded)
             chosen = self.named or self._usual_method()

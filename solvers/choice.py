@@ -19,7 +19,7 @@ def choose(problem: Problem, *, exactly: bool = False, iterates: bool = False, q
     the problem                                                 method
     ==========================================================  ===================================
     has a constraint that is not linear                         ``cvxpy``
-    names its own method (``Problem.usual_method``)             that one
+    names its own method (``Problem.usual_method``)             that one, or a loop if `iterates`
     is an equilibrium of more than two players                  ``cfr+``
     is on a game that sets ``Game.exact_up_to``, with more      ``dcfr``, or ``ccfr`` under
     sequences than that and than 20,000                         constraints that require it
@@ -54,7 +54,8 @@ def choose(problem: Problem, *, exactly: bool = False, iterates: bool = False, q
     if not problem.is_linear:
         return find_method("cvxpy")
     if problem.usual_method != "highs":
-        return find_method(problem.usual_method)
+        usual = find_method(problem.usual_method)
+        return (None if usual.keeps_runs or not iterates else _loop(problem)) or usual
     if Feature.PLAYERS in problem.needs:
         return find_method("cfr+")
     patient = not (quickly or iterates) and not has_more_sequences(game, AFFORDABLE)

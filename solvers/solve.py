@@ -193,7 +193,7 @@ def _ask(
     named = method if isinstance(method, str) else getattr(method, "name", None)
     title = f"{problem.name} on {problem.given_game.spec}{f' by {named}' if named else ''}"
     with time_limited(limit), _listening(progress, title, time_limit) as listener:
-        chosen = _chosen(method, problem)
+        problem, chosen = _chosen(method, problem)
         options = options_of(
             chosen,
             problem,
@@ -213,10 +213,11 @@ def _ask(
             return _solved(found, problem, chosen, kept, part)
 
 
-def _chosen(method: Any, problem: Problem) -> Method:
-    """Build the game and return the method; an expired time limit is reported with the range of payoffs."""
+def _chosen(method: Any, problem: Problem) -> tuple[Problem, Method]:
+    """Build the game; return the problem to solve and its method. An expired limit is reported with the stakes."""
     try:
-        return chosen_method(method, problem)
+        resolved = problem.resolved()
+        return resolved, chosen_method(method, resolved)
     except TimeLimitError as ending:
         raise TimeLimitError(f"{ending}; {problem.given_game.payoff_words}") from None
 

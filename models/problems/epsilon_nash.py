@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from ...seqform.arrays import Floats
+from ...seqform.checks import check_choice
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.evaluate import best_response_values
 from ...seqform.game import Game
+from ...seqform.parameters import About
 from ...seqform.polytope import best_response_value
 from ...seqform.strategy import Profile, check_same_game
 from ..constraints import Constraint, LinearConstraint, collect_constraints
@@ -17,6 +19,12 @@ from ..saddle import PlayerView, Rows, Saddle, check_player_count
 from .certificate import Certificate
 from .features import Feature
 from .problem import Problem
+
+if TYPE_CHECKING:
+    from .equilibria import EquilibriumProgram
+
+#: Up to this many sequences of both players together, an integer program finds an exact equilibrium by default.
+_SMALL = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +44,9 @@ class EpsilonNash(Problem):
     constraints : iterable of constraints, or mapping of str to constraint
         Linear constraints of two players, as for :class:`~treeplex.ConstrainedNash`. A best response x'ᵢ then meets
         the constraints of player i, and so does xᵢ.
+    maximise : {"welfare", "0", "1"}, optional
+        Among the equilibria of two players, one that maximises the sum of the payoffs, or the payoff of a player. There
+        must be no constraints.
 
     Raises
     ------
@@ -44,13 +55,18 @@ class EpsilonNash(Problem):
     InvalidConstraintError
         If a constraint cannot be read, or belongs to another game.
     UnsupportedProblemError
-        If the game has one player, or there are constraints that are not linear or on more than two players.
+        If the game has one player, or there are constraints that are not linear or on more than two players, or
+        `maximise` is given for more than two players or with constraints.
 
     Notes
     -----
     Such a game has no value: equilibria may pay differently, and an ε-equilibrium need not be close to one. So there
-    are no bounds, and a strategy is not safe by itself. Averages of regret minimisation need not converge to an
-    equilibrium either; this is proven only if payoffs sum to zero. In general only the joint distribution of the
+    are no bounds, and a strategy is not safe by itself. In small games of two players an integer program finds an exact
+    equilibrium, by default up to 60 sequences; :class:`EquilibriumProgram
+    <treeplex.models.problems.equilibria.EquilibriumProgram>` states it. ε then proves the equilibrium; that no other
+    equilibrium has a larger objective is the claim of branch and bound.
+
+    Averages of regret minimisation need not converge to an equilibrium; this is proven only if payoffs sum to zero. In general only the joint distribution of the
     iterates becomes a coarse correlated equilibrium, as :class:`~treeplex.solvers.EmpiricalRun` measures (H. Moulin and
     J.-P. Vial, "Strategically zero-sum games: the class of games whose completely mixed equilibria cannot be improved
     upon", International Journal of Game Theory 7, 1978). If payoffs nearly sum to zero, as with the rake of a poker
@@ -77,27 +93,42 @@ class EpsilonNash(Problem):
     [-0.1, -0.1]
     >>> solution.certificate.epsilon <= 1e-3
     True
+
+    Two players meet at one of two places. Of the three equilibria, this is the best for player 1:
+
+    >>> places = SequenceForm.from_payoff_matrix([[2, 0], [0, 1]], [[1, 0], [0, 2]])
+    >>> solution = solve(EpsilonNash(Game.from_sequence_form(places), maximise="1"))
+    >>> solution.value, solution.objective
+    ((1.0, 2.0), 2.0)
     """
 
     game: Game
     constraints: Constraints = field(default=())  # a tuple of Constraint after they have been collected
+    maximise: Annotated[
+        Literal["welfare", "0", "1"] | None,
+        About("the equilibrium with the largest sum of payoffs, or payoff of player 0 or 1", shown="any equilibrium"),
+    ] = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "epsilon-nash"
     question: ClassVar[str] = "Which strategies leave no player more than a little to gain by playing differently?"
     always_needs: ClassVar[frozenset[str]] = frozenset({Feature.GENERAL_SUM})
-    usual_method: ClassVar[str] = "dcfr"
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_choice(self.maximise, f"{self.name}: maximise", UnsupportedProblemError, ("welfare", "0", "1", None))
+        if self.maximise is not None:
+            self._check_stated_players(2)
         if not self.constraints:  # an empty mapping too
             object.__setattr__(self, "constraints", ())
             return
         object.__setattr__(self, "constraints", collect_constraints(self.constraints, self.given_game))
         if not all(isinstance(one, LinearConstraint) for one in self.constraints):
             raise UnsupportedProblemError(f"{self.name} accepts only linear constraints")
+        if self.maximise is not None:
+            raise UnsupportedProblemError(f"{self.name}: maximise is given with constraints, expected only one of them")
 
     def _posed_on(self, game: Game) -> Game:
-        if game.num_players < 2 or (self.constraints and game.num_players != 2):
+        if game.num_players < 2 or ((self.constraints or self.maximise) and game.num_players != 2):
             check_player_count(self.name, game)
         return game
 
@@ -119,7 +150,49 @@ class EpsilonNash(Problem):
     def needs(self) -> frozenset[str]:
         """Support for payoffs that do not sum to zero, for constraints, and for more than two players if needed."""
         several = {Feature.PLAYERS} if self.game.num_players > 2 else set[str]()
-        return self.always_needs | several | ({Feature.CONSTRAINTS} if self.constraints else set())
+        chosen = {Feature.SELECTION} if self.maximise else set[str]()
+        return self.always_needs | several | chosen | ({Feature.CONSTRAINTS} if self.constraints else set())
+
+    @property
+    def usual_method(self) -> str:  # type: ignore[override]
+        """The default method: ``branch-and-bound`` for objectives and small games of two players, else ``dcfr``."""
+        if self.maximise is not None:
+            return "branch-and-bound"
+        game = self.game
+        if game.num_players > 2 or self.constraints or game.public_form is not None:
+            return "dcfr"
+        count = sum(treeplex.num_sequences for treeplex in game.sequence_form.treeplexes)
+        return "branch-and-bound" if count <= _SMALL else "dcfr"
+
+    @property
+    def error_proves(self) -> bool:  # type: ignore[override]
+        """Whether ε alone proves the answer: not if an equilibrium is the best one for an objective."""
+        return self.maximise is None
+
+    @cached_property
+    def weights(self) -> tuple[float, float]:
+        """The weights of two players' payoffs in the objective."""
+        first, second = {"welfare": (1.0, 1.0), "0": (1.0, 0.0), "1": (0.0, 1.0)}.get(self.maximise or "", (0.0, 0.0))
+        return first, second
+
+    @property
+    def objective_words(self) -> str:
+        """The objective in words; empty if there is none."""
+        if self.maximise is None:
+            return ""
+        return "sum of payoffs" if self.maximise == "welfare" else f"payoff of player {self.maximise}"
+
+    @property
+    def meaning(self) -> str:
+        """The meaning of the objective."""
+        return self.objective_words
+
+    @cached_property
+    def equilibria(self) -> "EquilibriumProgram":
+        """The integer program whose solutions are the equilibria of two players."""
+        from .equilibria import EquilibriumProgram
+
+        return EquilibriumProgram(self.game.sequence_form, self.weights)
 
     def certify(
         self,
@@ -132,11 +205,11 @@ class EpsilonNash(Problem):
         form = self.game.sequence_form
         if self.constraints:
             return self._constrained(profile, multipliers or {})
-        return self.proven(
-            form.expected_payoffs(profile.plans).tolist(),
-            best_response_values(form, profile).tolist(),
-            profile.residual,
-        )
+        values = form.expected_payoffs(profile.plans).tolist()
+        found = self.proven(values, best_response_values(form, profile).tolist(), profile.residual)
+        if self.maximise is None:
+            return found
+        return replace(found, objective=sum(w * value for w, value in zip(self.weights, values, strict=True)))
 
     def _constrained(self, profile: Profile, multipliers: Mapping[str, float]) -> Certificate:
         """Return the certificate whose regrets follow from multipliers of the players' constraints."""

@@ -24,5 +24,6 @@ class Feature(StrEnum):
     SEARCH = "subgames of an equilibrium solved again"
     LOCAL = "steps that assume calls to the end"
     ROUTES = "payoffs of pairs of routes"
+    SELECTION = "a choice among equilibria"
     COMMITMENT = "a commitment that the other player knows"
     SIMPLE = "a strategy that is simple to remember"

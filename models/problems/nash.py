@@ -1,4 +1,4 @@
-"""Nash equilibria of zero-sum and other constant-sum games."""
+"""Nash equilibria, of constant-sum games by the canonical program."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,28 +8,29 @@ from ...seqform.arrays import Floats
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.game import Game
 from ...seqform.strategy import Profile, check_same_game
-from ..saddle import PlayerView, Saddle, zero_sum_of
+from ..saddle import PlayerView, Saddle, zero_sum_of, zero_sum_part
 from .certificate import Certificate
 from .features import Feature
-from .problem import SaddleProblem
+from .problem import Problem, SaddleProblem
 
 
 @dataclass(frozen=True, eq=False)
 class Nash(SaddleProblem):
-    """A Nash equilibrium of a constant-sum game: max over x, min over y of xᵀ A y over the players' treeplexes.
+    """A Nash equilibrium; in a constant-sum game, max over x, min over y of xᵀ A y over the players' treeplexes.
 
     Parameters
     ----------
     game : Game
-        Zero-sum, or with another constant sum of payoffs. Exact methods need two players; iterative methods accept
-        more, but may not converge. A one-player game is a decision problem, whose optimal strategy is computed.
+        If its payoffs have a constant sum, exact methods need two players; iterative methods accept more, but may not
+        converge. Otherwise :func:`~treeplex.solve` solves it as :class:`~treeplex.EpsilonNash`. A one-player game is a
+        decision problem, whose optimal strategy is computed.
 
     Raises
     ------
     InvalidGameError
         If `game` is not a Game.
     UnsupportedProblemError
-        If the payoffs do not have a constant sum.
+        If a method of this class is called that needs payoffs with a constant sum.
 
     Notes
     -----
@@ -53,7 +54,15 @@ class Nash(SaddleProblem):
     question: ClassVar[str] = "Which strategies leave no player anything to gain by playing differently?"
 
     def _posed_on(self, game: Game) -> Game:
-        return zero_sum_of(self.name, game)
+        return zero_sum_part(game) or game
+
+    def resolved(self) -> Problem:
+        """Return :class:`~treeplex.EpsilonNash` if the payoffs do not have a constant sum."""
+        if zero_sum_part(self.game) is not None:
+            return self
+        from .epsilon_nash import EpsilonNash
+
+        return EpsilonNash(self.given_game)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -73,6 +82,7 @@ class Nash(SaddleProblem):
                 f"the linear program of nash needs two players, but {self.game.spec} has {self.game.num_players}: "
                 "use an iterative method (cfr, cfr+, dcfr, pcfr+)"
             )
+        _ = zero_sum_of(self.name, self.game)
         return Saddle(PlayerView(self.game, 0, exact), weight=1 if exact else 1.0)
 
     def certify(

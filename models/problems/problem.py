@@ -160,6 +160,10 @@ class Problem(Explained, ABC):
         """
         _ = self.game
 
+    def resolved(self) -> "Problem":
+        """Return the problem that is solved for this one, which is another one if this one does not fit the game."""
+        return self
+
     @property
     def roles(self) -> Mapping[int, str]:
         """The names of the players in reports if one of them commits, otherwise empty."""

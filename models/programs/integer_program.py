@@ -15,6 +15,9 @@ from .linear_program import LinearProgram
 
 #: HiGHS's tolerances for feasibility and integrality.
 TOLERANCE = 1e-9
+#: The steps of HiGHS's presolve that are left out, sparsification and probing, as bits: with them HiGHS 1.15 reports
+#: some feasible programs as infeasible.
+_LEFT_OUT = 1 << 14 | 1 << 15
 
 #: Runs HiGHS; returns whether Ctrl-C or the deadline ended it.
 Runner = Callable[[Any], bool]
@@ -122,6 +125,7 @@ class IntegerProgram:
             ("mip_feasibility_tolerance", TOLERANCE),
             ("primal_feasibility_tolerance", TOLERANCE),
             ("small_matrix_value", 1e-12),
+            ("presolve_rule_off", _LEFT_OUT),
             ("time_limit", seconds_left()),
         ):
             solver.setOptionValue(option, value)

@@ -12,6 +12,7 @@ from .program import check_player_count as check_player_count
 from .program import check_two_players as check_two_players
 from .program import check_zero_sum as check_zero_sum
 from .program import zero_sum_of as zero_sum_of
+from .program import zero_sum_part as zero_sum_part
 from .replies import Replies as Replies
 from .rows import ConstraintMatrix as ConstraintMatrix
 from .rows import Rows as Rows

@@ -229,6 +229,14 @@ def zero_sum_of(problem: str, game: Game) -> Game:
     UnsupportedProblemError
         If the payoffs do not have a constant sum.
     """
+    found = zero_sum_part(game)
+    if found is None:
+        check_zero_sum(problem, game)
+    return found or game
+
+
+def zero_sum_part(game: Game) -> Game | None:
+    """Return the game that :func:`zero_sum_of` returns, or ``None`` if the payoffs do not have a constant sum."""
     if game.num_players == 1:
         return game.zero_sum
     form = game.sequence_form if game.public_form is None else game.public_form
@@ -237,7 +245,7 @@ def zero_sum_of(problem: str, game: Game) -> Game:
     is_small = game.public_form is None or game.public_form.is_small
     constant = game.sequence_form.constant_sum if is_small else None
     if constant is None:
-        check_zero_sum(problem, game)
+        return None
     return game.zero_sum if game.num_players == 2 else game
 
 

@@ -208,14 +208,16 @@ class DoubleOracle(Method):
 
 @dataclass(frozen=True)
 class BranchAndBound(Method):
-    """The integer program of a commitment or of a simple strategy, by HiGHS's branch and bound.
+    """The integer program of a commitment, an equilibrium or a simple strategy, by HiGHS's branch and bound.
 
     Notes
     -----
     For a simple strategy it starts from the best strategy that :class:`Rounding` finds.
 
     For a commitment, a linear program then finds the commitment for the resulting reply: V. Conitzer and T. Sandholm,
-    "Computing the optimal strategy to commit to", EC 2006. For types of followers: P. Paruchuri, J. P. Pearce,
+    "Computing the optimal strategy to commit to", EC 2006. For an equilibrium of a general-sum game, a linear program
+    finds the best one that plays the same sequences: T. Sandholm, A. Gilpin and V. Conitzer, "Mixed-integer programming
+    methods for finding Nash equilibria", AAAI 2005. For types of followers: P. Paruchuri, J. P. Pearce,
     J. Marecki, M. Tambe, F. Ordóñez and S. Kraus, "Playing games for security", AAMAS 2008.
 
     Examples
@@ -227,7 +229,9 @@ class BranchAndBound(Method):
     """
 
     name: ClassVar[str] = "branch-and-bound"
-    serves: ClassVar[frozenset[str]] = frozenset({Feature.COMMITMENT, Feature.SIMPLE})
+    serves: ClassVar[frozenset[str]] = frozenset(
+        {Feature.COMMITMENT, Feature.SIMPLE, Feature.GENERAL_SUM, Feature.SELECTION}
+    )
     backend: ClassVar[str] = "treeplex.solvers.exact.branch_and_bound"
     default_tolerance: ClassVar[float] = 1e-8
 

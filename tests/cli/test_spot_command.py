@@ -218,18 +218,17 @@ def test_people_see_the_rake_and_what_each_seat_could_gain(raked, capsys):
 
 
 def test_what_a_rake_does_not_go_with_is_refused(raked, capsys):
-    for problem, more in (("nash", []), ("best-response", ["--opponent", "uniform"])):
-        assert refusal(capsys, "solve", raked, "--problem", problem, *more) == (
-            f"{problem} needs a zero-sum game, but the payoffs of raked.toml do not sum to zero at every leaf: "
-            "use EpsilonNash (--problem epsilon-nash)"
-        )
+    assert refusal(capsys, "solve", raked, "--problem", "best-response", "--opponent", "uniform") == (
+        "best-response needs a zero-sum game, but the payoffs of raked.toml do not sum to zero at every leaf: "
+        "use EpsilonNash (--problem epsilon-nash)"
+    )
     assert refusal(capsys, "solve", raked, "--lock", 'ip at "all-in": fold 40%', "--problem", "nash") == (
-        "nash needs a zero-sum game, but the payoffs of raked.toml do not sum to zero at every leaf: "
+        "constrained needs a zero-sum game, but the payoffs of raked.toml do not sum to zero at every leaf: "
         "use EpsilonNash (--problem epsilon-nash)"
     )
     assert refusal(capsys, "solve", raked, "--method", "highs") == (
-        "method highs cannot solve epsilon-nash: use cfr, cfr+, dcfr, pcfr+, hs-dcfr, hs-pcfr+, pdcfr+, sapcfr+, "
-        "cfvfp, pref-cfr"
+        "method highs cannot solve epsilon-nash: use branch-and-bound, cfr, cfr+, dcfr, pcfr+, hs-dcfr, "
+        "hs-pcfr+, pdcfr+, sapcfr+, cfvfp, pref-cfr"
     )
 
 

@@ -380,7 +380,7 @@ def test_rakes_that_are_none_are_refused(how, message):
 
 def test_problems_of_zero_sum_games_refuse_a_rake_and_name_what_takes_it():
     game = toy_spot(rake="5%").game
-    for problem, name in ((Nash, "nash"), (lambda game: BestResponse(game, Strategy.uniform(game, 1)), "best-response"),
+    for problem, name in ((lambda game: BestResponse(game, Strategy.uniform(game, 1)), "best-response"),
                           (lambda game: ConstrainedNash(game, []), "constrained")):  # fmt: skip
         with pytest.raises(UnsupportedProblemError) as caught:
             solve(problem(game))
@@ -392,8 +392,8 @@ def test_problems_of_zero_sum_games_refuse_a_rake_and_name_what_takes_it():
         with pytest.raises(UnsupportedProblemError) as caught:
             solve(EpsilonNash(game), method)
         message = (
-            f"method {method} cannot solve epsilon-nash: use cfr, cfr+, dcfr, pcfr+, hs-dcfr, hs-pcfr+, pdcfr+, "
-            "sapcfr+, cfvfp, pref-cfr"
+            f"method {method} cannot solve epsilon-nash: use branch-and-bound, cfr, cfr+, dcfr, pcfr+, hs-dcfr, "
+            "hs-pcfr+, pdcfr+, sapcfr+, cfvfp, pref-cfr"
         )
         assert str(caught.value) == message
     assert solve(EpsilonNash(game), PrefCFR("all-in:5"), tol=0, max_iterations=300).certificate.epsilon < 3
@@ -412,7 +412,7 @@ def test_regrets_are_those_worked_out_by_hand():
     assert certificate.regrets == pytest.approx((0.75, 0.75))
     assert (certificate.epsilon, certificate.nash_conv, certificate.exploitability) == pytest.approx((0.75, 1.5, 0.75))
     assert problem.error(certificate) == certificate.epsilon
-    solution = solve(problem, tol=1e-6)
+    solution = solve(problem, "dcfr", tol=1e-6)
     assert solution.status == "converged"
     assert solution.value == pytest.approx((1.0, 1.0), abs=1e-5)
     assert solution.to_dict()["regrets"] == list(solution.regrets)
@@ -436,7 +436,7 @@ def test_where_averages_do_not_come_to_an_equilibrium_the_certificate_says_so():
 @pytest.mark.parametrize("name", ["kuhn", "leduc:merge_suits=true"])
 def test_a_zero_sum_game_has_the_regrets_that_its_bounds_leave(name):
     game = load_game(name)
-    found = solve(EpsilonNash(game), tol=0.01)
+    found = solve(EpsilonNash(game), "dcfr", tol=0.01)
     proven = Nash(game).certify(found.profile)
     assert found.certificate.nash_conv == pytest.approx(2 * proven.exploitability, abs=1e-12)
     assert found.regrets == pytest.approx((proven.upper - proven.value[0], proven.value[0] - proven.lower), abs=1e-12)

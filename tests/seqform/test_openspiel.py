@@ -284,14 +284,15 @@ def test_a_general_sum_game_is_read_and_no_zero_sum_problem_takes_it(name):
     game = openspiel_game(name)
     assert not game.sequence_form.is_zero_sum
     with pytest.raises(UnsupportedProblemError, match=r"^nash needs a zero-sum game, .* do not sum to zero[^\n]*$"):
-        Nash(game)
+        Nash(game).linear_program()
 
 
 def test_the_command_line_refuses_a_general_sum_game_in_one_line():
-    command = [sys.executable, "-P", "-m", "treeplex", "solve", "openspiel:first_sealed_auction", "--problem", "nash"]
+    command = [sys.executable, "-P", "-m", "treeplex", "solve", "openspiel:first_sealed_auction"]
+    command += ["--problem", "best-nash", "--opponent", "uniform"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1)
-    assert "nash needs a zero-sum game" in ran.stderr
+    assert "best-nash needs a zero-sum game" in ran.stderr
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker(players=3)", "matching_pennies_3p"])

@@ -118,10 +118,10 @@ def test_building_counts_and_is_within_the_limit():
 
 def test_a_game_that_is_built_is_judged_at_once_and_another_when_it_is_solved():
     dilemma = SequenceForm.from_payoff_matrix([[3, 0], [5, 1]], [[3, 5], [0, 1]])
-    with pytest.raises(UnsupportedProblemError, match="nash needs a zero-sum game"):
-        Nash(Game.from_sequence_form(dilemma))
-    late = Nash(Game("dilemma", sequence_form=lambda: dilemma))
-    with pytest.raises(UnsupportedProblemError, match="nash needs a zero-sum game"):
+    with pytest.raises(UnsupportedProblemError, match="constrained needs a zero-sum game"):
+        ConstrainedNash(Game.from_sequence_form(dilemma), BOUND)
+    late = ConstrainedNash(Game("dilemma", sequence_form=lambda: dilemma), BOUND)
+    with pytest.raises(UnsupportedProblemError, match="constrained needs a zero-sum game"):
         solve(late)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from constant_sums import Shifted, draw_with_constant, shifted
 from effort import either, soaked
+from gambit_judge import equilibrium_of, payoffs_of, read_by_gambit
 from public_games import RandomPublicGame
 from random_trees import Chance, Decision, Leaf, seeded_tree, to_game
 
@@ -42,7 +43,6 @@ from treeplex.models.constraints import parse_constraint
 from treeplex.models.opponents import Threshold
 from treeplex.models.problems import FeasibilityRelaxation
 from treeplex.seqform.evaluate import worst_case
-from treeplex.seqform.interchange import write_efg
 from treeplex.seqform.interchange.openspiel import game_from_openspiel
 from treeplex.seqform.public_form import PublicForm
 from treeplex.solvers import Agent, calibrate_style, style_efficiency
@@ -137,12 +137,10 @@ def shared_tree(root, total):
 def test_values_are_those_of_pygambit(seed, total, tmp_path: Path):
     pygambit = pytest.importorskip("pygambit")
     game = to_game(shared_tree(seeded_tree(seed, size=14), total))
-    write_efg(game, tmp_path / "shared.efg")
-    judge = pygambit.read_efg(str(tmp_path / "shared.efg"))
-    profile = pygambit.nash.lcp_solve(judge, rational=False).equilibria[0]
+    profile = equilibrium_of(pygambit.nash.lcp_solve(read_by_gambit(game, tmp_path), rational=False))
     for method in ("highs", "cvxpy", "restarted-cfr"):
         found = solve(Nash(game), method, tol=1e-7 if "cfr" in method else None)
-        assert found.values == pytest.approx([profile.payoff(player) for player in judge.players], abs=1e-6)
+        assert found.values == pytest.approx(payoffs_of(profile), abs=1e-6)
         assert sum(found.values) == pytest.approx(float(total), abs=1e-9)
         assert found.lower <= found.values[0] + 1e-9
         assert found.values[0] - 1e-9 <= found.upper

@@ -382,7 +382,8 @@ def test_only_constant_sum_games_have_a_value(root):
     assert game.sequence_form.is_zero_sum == (totals == {0})
     if len(totals) > 1:
         with pytest.raises(UnsupportedProblemError, match="nash needs a zero-sum game"):
-            Nash(game)
+            Nash(game).saddle()
+        assert Nash(game).resolved().name == "epsilon-nash"
         return
     value = value_of(rebuilt(root, leaf=lambda leaf: Leaf((leaf.payoffs[0], -leaf.payoffs[0]))))
     assert solve(Nash(game), "highs-simplex").values == pytest.approx((value, float(*totals) - value), abs=VALUE)

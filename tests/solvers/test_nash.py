@@ -751,12 +751,13 @@ def test_exact_methods_need_two_players(method):
         solve(Nash(load_game("kuhn:players=3")), method)
 
 
-def test_general_sum_games_are_refused():
+def test_general_sum_games_have_no_linear_program():
     game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[3, 0], [5, 1]], [[3, 5], [0, 1]]), name="dilemma")
     with pytest.raises(
         UnsupportedProblemError, match="nash needs a zero-sum game, but the payoffs of dilemma do not sum"
     ):
-        Nash(game)
+        Nash(game).linear_program()
+    assert solve(Nash(game)).regrets == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("problem", [None, "nash", 3, Nash], ids=repr)
@@ -938,7 +939,7 @@ def test_what_is_no_game_and_what_is_not_zero_sum():
     assert solve(Nash(constant)).values == pytest.approx((0, 5), abs=1e-9)
     general = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[3, 0]], [[2, 4]]))
     with pytest.raises(UnsupportedProblemError, match=r"every leaf: use EpsilonNash \(--problem epsilon-nash\)$"):
-        Nash(general)
+        _ = Nash(general).canonical
 
 
 def test_a_good_start_is_kept():

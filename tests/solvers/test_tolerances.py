@@ -155,7 +155,7 @@ def test_penalties_in_public_forms_flows_and_games_of_several_players():
     assert patrol.stakes <= 200.0
     general = matrix([[3.0, 0.0], [5.0, -1e9]], [[3.0, 5.0], [0.0, -1e9]])
     assert general.stakes == 5.0
-    assert solve(EpsilonNash(general)).tolerance == pytest.approx(5e-4)
+    assert solve(EpsilonNash(general), "dcfr").tolerance == pytest.approx(5e-4)
 
 
 class PennyRules:
