@@ -66,13 +66,13 @@ class EpsilonNash(Problem):
     <treeplex.models.problems.equilibria.EquilibriumProgram>` states it. ε then proves the equilibrium; that no other
     equilibrium has a larger objective is the claim of branch and bound.
 
-    Averages of regret minimisation need not converge to an equilibrium; this is proven only if payoffs sum to zero. In general only the joint distribution of the
-    iterates becomes a coarse correlated equilibrium, as :class:`~treeplex.solvers.EmpiricalRun` measures (H. Moulin and
-    J.-P. Vial, "Strategically zero-sum games: the class of games whose completely mixed equilibria cannot be improved
-    upon", International Journal of Game Theory 7, 1978). If payoffs nearly sum to zero, as with the rake of a poker
-    room, the averages mostly converge; in L. S. Shapley's game ("Some topics in two-person games", Annals of
-    Mathematics Studies 52, 1964) they do not. ε is computed from the strategies in every game, and shows how close they
-    are to an equilibrium.
+    Averages of regret minimisation need not converge to an equilibrium; this is proven only if payoffs sum to zero. In
+    general only the joint distribution of the iterates becomes a coarse correlated equilibrium, as
+    :class:`~treeplex.solvers.EmpiricalRun` measures (H. Moulin and J.-P. Vial, "Strategically zero-sum games: the class
+    of games whose completely mixed equilibria cannot be improved upon", International Journal of Game Theory 7, 1978).
+    If payoffs nearly sum to zero, as with the rake of a poker room, the averages mostly converge; in L. S. Shapley's
+    game ("Some topics in two-person games", Annals of Mathematics Studies 52, 1964) they do not. ε is computed from the
+    strategies in every game, and shows how close they are to an equilibrium.
 
     With constraints Gᵢ xᵢ ≤ hᵢ, no plan of player i that meets them earns more than
 
