@@ -207,6 +207,45 @@ class DoubleOracle(Method):
 
 
 @dataclass(frozen=True)
+class Columns(Method):
+    """Column generation: linear programs between some sequences of both players, extended by best responses.
+
+    Notes
+    -----
+    Each iteration solves the game between the kept sequences of both players by HiGHS. Best responses in the whole game,
+    computed by one pass over each polytope, prove a lower and an upper bound on the value. They also show where the kept
+    sequences lack something: at each infoset that a player reaches, if a best response earns more than the kept
+    sequences do, the sequences of a best response from there on are added. The method keeps the best strategies and
+    bounds so far. It ends with the value of the whole game, because there are finitely many sequences.
+
+    A route on a map is a path in the graph of time and place. Kept sequences are a part of that graph, in which routes
+    may be combined at every common place. The prices of constraints are part of the lengths of paths. While kept
+    sequences cannot meet a constraint, the restricted game pays for its violation.
+
+    B. Bošanský, C. Kiekintveld, V. Lisý and M. Pěchouček, "An exact double-oracle algorithm for zero-sum extensive-form
+    games with imperfect information", Journal of Artificial Intelligence Research 51, 2014. For flows over time and
+    place: B. Bošanský, A. X. Jiang, M. Tambe and C. Kiekintveld, "Combining compact representation and incremental
+    generation in large games with sequential strategies", AAAI 2015. Interior points stabilise the prices: J. Gondzio,
+    P. González-Brevis and P. Munari, "New developments in the primal-dual column generation technique", European
+    Journal of Operational Research 224, 2013.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> solution = solve(Nash(load_game("leduc")), "columns")
+    >>> round(solution.value, 6), solution.gap <= 1e-6
+    (-0.085606, True)
+    """
+
+    name: ClassVar[str] = "columns"
+    serves: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS})
+    backend: ClassVar[str] = "treeplex.solvers.exact.columns"
+    keeps_runs: ClassVar[bool] = True
+    takes_start: ClassVar[bool] = True
+    default_tolerance: ClassVar[float] = 1e-8
+
+
+@dataclass(frozen=True)
 class BranchAndBound(Method):
     """The integer program of a commitment or of a simple strategy, by HiGHS's branch and bound.
 
