@@ -162,7 +162,7 @@ class Face:
 
     @classmethod
     def spanned(cls, treeplex: Treeplex, kept: npt.NDArray[np.bool_]) -> "Face":
-        """Return the face of the plans that take only the kept actions; its infosets and actions have numbers as labels.
+        """Return the face of the plans that take only kept actions; its infosets and actions have numbers as labels.
 
         Parameters
         ----------
