@@ -247,7 +247,7 @@ class Columns(Method):
     (-0.085606, True)
     """
 
-    first: Annotated[float, About("error of the first strategies, relative to the largest payoff", above=0)] = 0.01
+    first: Annotated[float, About("error of the first strategies, relative to the largest payoff", above=0)] = 1e-3
     most: Annotated[
         int, About("largest number of iterations of regret minimisation", minimum=1, large=True, option=False)
     ] = 2_000
