@@ -185,7 +185,7 @@ class _Columns(Stepper):
         self._problem, self._options, self._begun = problem, options, counted_now()
         self._saddle = saddle = problem.canonical
         self._rows = saddle.own_rows, saddle.other_rows
-        _check(problem, self._rows)
+        _check(problem, saddle)
         self._scale = problem.game.stakes
         self._price, self._is_exact = _PRICE * self._scale, False
         self._iterations = 0
@@ -226,8 +226,10 @@ class _Columns(Stepper):
             loop = driver.stepper(base, problem, replace(options, start=None, checkpoint=None))
             assert isinstance(loop, driver.RegretStepper)
             loop.aim(goal)
-            most = min(options.max_iterations, method.most)
-            iterate(loop, replace(options, tol=goal, max_iterations=most, checkpoint=None, answered=None))
+            how = replace(options, tol=goal, max_iterations=method.most, checkpoint=None, answered=None)
+            ran = iterate(loop, how)
+            if ran.stopped in (Status.TIME_LIMIT, Status.INTERRUPTED):
+                self._ended = ran.stopped
             profile, multipliers = nearest_profile(problem.game, loop.answer()), dict(loop.multipliers)
         plans = profile.plans
         found = Attempt.of(problem, options, Answer(tuple(plans), multipliers), profile)
@@ -345,12 +347,12 @@ class _Columns(Stepper):
 
     def _finish(self, precision: float, missed: tuple[str, str]) -> None:
         """Nothing can be added: end, or solve the same program with other tolerances or prices."""
-        if any(missed) and self._price < _DEAREST * self._scale:
+        if precision > TOLERANCE:
+            self._is_exact = True
+        elif any(missed) and self._price < _DEAREST * self._scale:
             self._price *= _DEARER
         elif any(missed):
             self._ended, self.detail = Status.INFEASIBLE, f"{' and '.join(filter(None, missed))} cannot be met"
-        elif precision > TOLERANCE:
-            self._is_exact = True
         else:
             self._ended = Status.OPTIMAL
 
@@ -443,14 +445,18 @@ class _Columns(Stepper):
         return solution_of(solver, program)
 
 
-def _check(problem: SaddleProblem, both: Sequence[Rows]) -> None:
-    """Raise an error if a constraint is not linear.
+def _check(problem: SaddleProblem, saddle: Saddle) -> None:
+    """Raise an error unless the program is an equilibrium between all plans of both players, under linear constraints.
 
     Raises
     ------
     UnsupportedProblemError
     """
-    for one in (one for rows in both for one in rows.constraints):
+    view = saddle.view
+    if saddle.weight != 1 or saddle.tilt is not None or saddle.floor is not None or view.replies is not None:
+        raise UnsupportedProblemError(f"method columns solves equilibria only, but the problem is {problem.name}")
+    assert view.player == 0
+    for one in saddle.constraints:
         if not isinstance(one, LinearConstraint):
             raise UnsupportedProblemError(
                 f"method columns cannot solve {problem.name} with the constraint {shown(one.name)}, which is not "

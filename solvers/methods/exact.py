@@ -218,6 +218,7 @@ class Columns(Method):
     most : int
         The largest number of its iterations.
     direct : int
+        Up to this number of sequences, the method begins with best responses to uniform play instead.
 
     Notes
     -----
