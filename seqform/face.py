@@ -160,6 +160,30 @@ class Face:
         inflow = treeplex.inflow[infosets][:, sequences]
         return cls(Treeplex.from_inflow(inflow, counts, labels, kept), sequences)
 
+    @classmethod
+    def spanned(cls, treeplex: Treeplex, kept: npt.NDArray[np.bool_]) -> "Face":
+        """Return the face of the plans that take only kept actions; its infosets and actions have numbers as labels.
+
+        Parameters
+        ----------
+        treeplex : Treeplex
+        kept : ndarray of bool, shape (num_sequences,)
+            The empty sequence, and at least one action of exactly those infosets to which kept actions lead.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from treeplex.seqform.face import Face
+        >>> from treeplex.seqform.polytope import Treeplex
+        >>> Face.spanned(Treeplex([0, 1], [2, 2]), np.array([True, True, False, True, False])).sequences
+        array([0, 1, 3])
+        """
+        sequences = np.flatnonzero(kept)
+        infosets, counts = np.unique(treeplex.sequence_infosets[sequences[1:]], return_counts=True)
+        if treeplex.single_parent:
+            return cls(Treeplex(np.searchsorted(sequences, treeplex.parents[infosets]), counts), sequences)
+        return cls(Treeplex.from_inflow(treeplex.inflow[infosets][:, sequences], counts), sequences)
+
     def within(self, larger: "Face") -> "Face":
         """Convert this face, whose polytope is the face ``larger``, to a face of the polytope of ``larger``."""
         return Face(self.treeplex, larger.sequences[self.sequences])

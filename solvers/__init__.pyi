@@ -17,6 +17,7 @@ from .methods import DCFR as DCFR
 from .methods import HSDCFR as HSDCFR
 from .methods import BranchAndBound as BranchAndBound
 from .methods import CFRPlus as CFRPlus
+from .methods import Columns as Columns
 from .methods import DepthLimitedLP as DepthLimitedLP
 from .methods import DoubleOracle as DoubleOracle
 from .methods import ESPrefCFR as ESPrefCFR

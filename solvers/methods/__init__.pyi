@@ -1,5 +1,6 @@
 from .exact import CVXPY as CVXPY
 from .exact import BranchAndBound as BranchAndBound
+from .exact import Columns as Columns
 from .exact import DepthLimitedLP as DepthLimitedLP
 from .exact import DoubleOracle as DoubleOracle
 from .exact import Exact as Exact

@@ -207,6 +207,65 @@ class DoubleOracle(Method):
 
 
 @dataclass(frozen=True)
+class Columns(Method):
+    """Column generation: linear programs between some sequences of both players, extended by best responses.
+
+    Parameters
+    ----------
+    first : float
+        In games with more than :attr:`direct` sequences of both players, regret minimisation finds the first
+        strategies, up to this error relative to the largest payoff.
+    most : int
+        The largest number of its iterations.
+    direct : int
+        Up to this number of sequences, the method begins with best responses to uniform play instead.
+
+    Notes
+    -----
+    Each iteration solves the game between the kept sequences of both players by HiGHS. Best responses in the whole
+    game, computed by one pass over each polytope, prove a lower and an upper bound on the value. They also show which
+    sequences are missing. At an infoset that a player reaches, a best response may earn more than the kept sequences
+    do. The method then keeps the sequences of a best response from there on. It returns the best strategies and bounds
+    so far. It ends with the value of the whole game, because there are finitely many sequences.
+
+    A route on a map is a path in the graph of time and place. Kept sequences are a part of that graph, in which routes
+    may be combined at every common place. The prices of constraints are part of the lengths of paths. While kept
+    sequences cannot meet a constraint, the restricted game charges a price for its violation. Best responses are
+    computed at points between the best strategies so far and those of the restricted game, which change less from one
+    iteration to the next.
+
+    B. Bošanský, C. Kiekintveld, V. Lisý and M. Pěchouček, "An exact double-oracle algorithm for zero-sum extensive-form
+    games with imperfect information", Journal of Artificial Intelligence Research 51, 2014. For flows over time and
+    place: B. Bošanský, A. X. Jiang, M. Tambe and C. Kiekintveld, "Combining compact representation and incremental
+    generation in large games with sequential strategies", AAAI 2015. Points in between: W. Ben-Ameur and J. Neto,
+    "Acceleration of cutting-plane and column generation algorithms", Networks 49, 2007.
+
+    Examples
+    --------
+    >>> from treeplex import Nash, load_game, solve
+    >>> solution = solve(Nash(load_game("leduc")), "columns")
+    >>> round(solution.value, 6), solution.gap <= 1e-6
+    (-0.085606, True)
+    """
+
+    first: Annotated[float, About("error of the first strategies, relative to the largest payoff", above=0)] = 1e-3
+    most: Annotated[
+        int, About("largest number of iterations of regret minimisation", minimum=1, large=True, option=False)
+    ] = 2_000
+    direct: Annotated[
+        int,
+        About("largest number of sequences without first strategies", minimum=0, large=True, option=False),
+    ] = 5_000
+
+    name: ClassVar[str] = "columns"
+    serves: ClassVar[frozenset[str]] = frozenset({Feature.PROGRAM, Feature.CONSTRAINTS})
+    backend: ClassVar[str] = "treeplex.solvers.exact.columns"
+    keeps_runs: ClassVar[bool] = True
+    takes_start: ClassVar[bool] = True
+    default_tolerance: ClassVar[float] = 1e-8
+
+
+@dataclass(frozen=True)
 class BranchAndBound(Method):
     """The integer program of a commitment, an equilibrium or a simple strategy, by HiGHS's branch and bound.
 

@@ -119,6 +119,7 @@ _OWN = {
     "exact": "exact:Exact",
     "rational": "exact:Rational",
     "lp": "exact:DepthLimitedLP",
+    "columns": "exact:Columns",
     "double-oracle": "exact:DoubleOracle",
     "branch-and-bound": "exact:BranchAndBound",
     "rounding": "exact:Rounding",
