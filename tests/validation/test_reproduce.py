@@ -170,7 +170,8 @@ def test_a_counter_profile_that_falls_short_fails() -> None:
     better = dataclasses.replace(answer, iterative=0.4)
 
     def failures(games: int, low: ccfr_figure_3.Answer, high: ccfr_figure_3.Answer) -> list[str]:
-        return [row.failure for row in experiment._judged(games, [[low], [high]], 0.05, 0.41)]
+        found = {(0.5, "default"): [low], (0.99, "default"): [high]}
+        return [row.failure for row in experiment._judged(games, found, 0.05, 0.41)]
 
     assert failures(10, answer, better) == ["", ""]
     assert failures(10, better, answer)[0].startswith("the lowest confidence earns no less than the highest")
@@ -178,11 +179,10 @@ def test_a_counter_profile_that_falls_short_fails() -> None:
     assert failures(1_000, answer, better)[0].startswith("the lowest confidence earns no more than the highest")
     assert failures(100_000, better, better) == ["", ""]
     assert "0.0% of a best response" in failures(100_000, answer, better)[0]
-    shown = dataclasses.replace(experiment, recipes=("default", "paper"))
-    rows = list(shown._judged(100_000, [[better], [answer], [better], [answer]], 0.05, 0.41))
-    assert [(row.confidence, row.recipe, row.failure) for row in rows] == [
-        (confidence, recipe, "") for confidence in (0.5, 0.99) for recipe in ("default", "paper")
-    ]
+    cases = [(confidence, recipe) for confidence in (0.5, 0.99) for recipe in ("default", "paper")]
+    shown = dict(zip(cases, ([better], [answer], [better], [answer]), strict=True))
+    rows = list(experiment._judged(100_000, shown, 0.05, 0.41))
+    assert [(row.confidence, row.recipe, row.failure) for row in rows] == [(*case, "") for case in cases]
     apart = dataclasses.replace(better, difference=0.03)
     assert failures(50, apart, better)[0] == "objectives are 3.0e-02 apart, expected at most 2.6e-02"
 
@@ -283,7 +283,7 @@ def test_the_paper_stands_beside_what_was_measured() -> None:
         lambda: CCFRFigure3((10,), (0.0,)),
         lambda: CCFRFigure3((10,), repetitions=0),
         lambda: CCFRFigure3((10,), seed=-1),
-        lambda: CCFRFigure3((10,), recipes=("other",)),
+        lambda: CCFRFigure3((10,), paper_repetitions=-1),
         lambda: CCFRFigure3((10,), precision=0.0),
     ],
 )
