@@ -128,6 +128,17 @@ def test_a_time_limit_that_comes_first_fails_and_has_no_ratio() -> None:
     assert (paper.recipe, paper.status, paper.ratio, paper.failure) == ("paper", "time_limit", None, "")
 
 
+@pytest.mark.parametrize(("seconds", "status"), [(100.0, "not met"), (1.0, "open")])
+def test_a_solve_that_stops_at_a_limit_bounds_the_ratio(seconds: float, status: str) -> None:
+    exact = transit.TimeRow(10, 9, 0.1, "exact", None, "optimal", 90, 50.0, None, 0.0, 0.0, 0.0, 0.1)
+    paper = dataclasses.replace(
+        exact, recipe="paper", precision=1e-4, status="iteration_limit", iterations=1_000, seconds=seconds
+    )
+    claim = next(one for one in CCFRFigure2c((10,)).claims([exact, paper]) if one.paper and one.measured is not None)
+    assert (claim.measured, str(claim.status)) == (f"below {50.0 / seconds:.3g}", status)
+    assert claim.reason.startswith("constrained CFR stopped after 1,000 iterations")
+
+
 @thorough
 def test_counter_profiles_earn_ever_more_of_a_best_response() -> None:
     both = reproduced("ccfr-figure-3").rows
