@@ -20,7 +20,9 @@ from treeplex.validation.papers import EXPERIMENTS
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
 CATALOGUE, STORED, PAGE = (REFERENCE / f"papers.{suffix}" for suffix in ("toml", "json", "md"))
-STATUSES = ("met", "not met", "refuted", "open")
+STATUSES = ("met", "not met", "refuted", "open", "no claim")
+#: The largest number of cases of a claim that the page lists one by one.
+CASES = 12
 #: The entries of a report that are stored.
 KEPT = ("version", "settings", "rows_passed", "passed")
 HEAD = """\
@@ -35,6 +37,7 @@ For each of them it gives the code, the test, and the status of its claims:
 | not met | the measurement disagrees; the likely reason follows |
 | refuted | the claim is false, and the named test is a counter-example |
 | open | not decided here: not measured at this size, or not reproduced |
+| no claim | a drawing without results, or a theorem that the paper cites |
 
 The numbers for figures and tables are from the command that is shown above them, in the full size where possible.
 An experiment passes if every row meets its criterion and every claim is met or refuted.
@@ -81,7 +84,7 @@ def page(papers: Sequence[Mapping[str, Any]], stored: Mapping[str, Any]) -> str:
                 report, option = largest(stored[name]), " --full" if "full" in stored[name] else ""
                 command = f"`treeplex reproduce {name}{option}`, {settings(report)}:"
                 parts.append(f"\n### {paper['title']}: {item['name']}\n\n{command}\n")
-                parts.append(table(("claim", "paper", "measured", "status"), map(claim_cells, report["claims"])))
+                parts.append(table(("claim", "paper", "measured", "status"), claim_lines(report["claims"])))
     return "\n".join(parts)
 
 
@@ -112,12 +115,45 @@ def item_cells(stored: Mapping[str, Any]) -> Any:
     return cells
 
 
+def claim_lines(claims: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Return a line of the table for each claim; a claim about more than :data:`CASES` cases has one line.
+
+    The quantity of such a claim is ``case: quantity``, with the same words for each case.
+    """
+    groups: dict[Any, list[Mapping[str, Any]]] = {}
+    for claim in claims:
+        groups.setdefault((claim["quantity"].partition(": ")[2] or claim["quantity"], claim["paper"]), []).append(claim)
+    if max(map(len, groups.values())) <= CASES:
+        return [claim_cells(claim) for claim in claims]
+    return [summary_cells(what, own) for (what, _), own in groups.items()]
+
+
+def summary_cells(what: str, claims: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the table cells of a claim about several cases, with the cases in which it is not met."""
+    unmet = [claim for claim in claims if claim["status"] != "met"]
+    listed = unmet if len(unmet) < len(claims) else []
+    cases = "; ".join(f"{claim['quantity'].partition(': ')[0]}: {number(claim['measured'])}" for claim in listed)
+    numbers = [float(part) for claim in claims for part in str(claim["measured"]).split(" to ")]
+    words = [*dict.fromkeys(map(why, unmet)), *filter(None, [cases])]
+    return (
+        f"{what} ({len(claims)} cases)",
+        number(claims[0]["paper"]),
+        f"{number(min(numbers))} to {number(max(numbers))}",
+        ": ".join([f"**{tally(claims)}**", *filter(None, ["; ".join(words)])]),
+    )
+
+
 def claim_cells(claim: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the table cells of a claim that an experiment judges."""
-    test = claim["counterexample"].removeprefix("tests/")
-    why = "; ".join(filter(None, (claim["reason"], test and f"`{test}`")))
-    status = f"**{claim['status']}**: {why}" if why else f"**{claim['status']}**"
+    words = why(claim)
+    status = f"**{claim['status']}**: {words}" if words else f"**{claim['status']}**"
     return claim["quantity"], number(claim["paper"]), number(claim["measured"]), status
+
+
+def why(claim: Mapping[str, Any]) -> str:
+    """Return the reason of a verdict and the test that contains a counter-example, in words."""
+    test = claim["counterexample"].removeprefix("tests/")
+    return "; ".join(filter(None, (claim["reason"], test and f"`{test}`")))
 
 
 def number(value: Any) -> str:
@@ -135,6 +171,10 @@ def size(report: Mapping[str, Any]) -> str:
     experiment = EXPERIMENTS[report["name"]]
     for name, one in (("quick", experiment.quick()), ("full", experiment.full())):
         if {**one.settings(), "jobs": None} == {**report["settings"], "jobs": None}:
+            if len(report.get("rows", ())) not in (0, one.num_rows):
+                raise SystemExit(
+                    f"{report['name']}: {len(report['rows'])} of {one.num_rows} rows; the run was interrupted"
+                )
             return name
     raise SystemExit(f"{report['name']}: the settings are neither those of the quick size nor those of the full size")
 

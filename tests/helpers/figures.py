@@ -34,7 +34,7 @@ TINY = {
     "ccfr-figure-2a": CCFRFigure2a(2, (0.05, 0.1, 0.5), 3_000),
     "ccfr-figure-2b": CCFRFigure2b(2, 2_000),
     "ccfr-figure-2c": CCFRFigure2c((2,), (3,), (1e-2, 1e-3)),
-    "ccfr-figure-3": CCFRFigure3((20, 1_000), (0.5, 0.99), 1, ("default", "paper"), iterations=20_000),
+    "ccfr-figure-3": CCFRFigure3((20, 1_000), (0.5, 0.99), 2, 1, iterations=20_000),
     "cdrnr-table-1": CDRNRTable1(("IIGS4",), 500, 20_000),
     "cdrnr-table-2": CDRNRTable2(("river",), ("blueprint",), learnt_games=(50,), fresh_games=20_000),
     "cdrnr-figure-4": CDRNRFigure4(points=24, halvings=5),

@@ -125,6 +125,25 @@ def test_the_page_is_made_of_the_catalogue_and_of_what_was_measured() -> None:
     assert page.PAGE.read_text(encoding="utf-8") == page.page(PAPERS, STORED), "run python benchmarks/claims.py"
 
 
+def test_claims_about_many_cases_have_one_line() -> None:
+    claims = [dataclasses.replace(ALPHA, quantity=f"case {place}: alpha") for place in range(page.CASES + 1)]
+    judged = [claim.judged(holds=place > 0, otherwise="why").to_dict() for place, claim in enumerate(claims)]
+    line = ("alpha (13 cases)", "0.2", "0.21 to 0.21", "**12 met, 1 not met**: why; case 0: 0.21")
+    assert page.claim_lines(judged) == [line]
+    assert page.claim_lines(judged[:2]) == [
+        ("case 0: alpha", "0.2", "0.21", "**not met**: why"),
+        ("case 1: alpha", "0.2", "0.21", "**met**"),
+    ]
+
+
+def test_an_interrupted_report_is_refused() -> None:
+    experiment = EXPERIMENTS["cdrnr-figure-4"].quick()
+    report = {"name": experiment.name, "settings": experiment.settings()}
+    assert page.size(report | {"rows": [None] * experiment.num_rows}) == "quick"
+    with pytest.raises(SystemExit, match=rf"2 of {experiment.num_rows} rows; the run was interrupted"):
+        page.size(report | {"rows": [None] * 2})
+
+
 def test_every_experiment_is_on_the_page_in_sizes_of_today() -> None:
     listed = {item["experiment"] for _, item in ITEMS if "experiment" in item}
     assert listed == set(STORED) == set(TINY)
@@ -166,7 +185,7 @@ def test_what_an_entry_names_is_there(title: str, item: dict[str, object]) -> No
     assert item.get("status", "met") in page.STATUSES
     assert "experiment" in item or "status" in item
     assert item.get("status") != "not met" or "reason" in item
-    assert item.get("status") != "open" or "reason" in item
+    assert item.get("status") not in ("open", "no claim") or "reason" in item
     assert ("counterexample" in item) == (item.get("status") == "refuted")
     assert item.get("status") != "met" or (item.get("where") and item.get("tests"))
     for name in item.get("where", ()):

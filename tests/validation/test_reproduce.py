@@ -128,6 +128,17 @@ def test_a_time_limit_that_comes_first_fails_and_has_no_ratio() -> None:
     assert (paper.recipe, paper.status, paper.ratio, paper.failure) == ("paper", "time_limit", None, "")
 
 
+@pytest.mark.parametrize(("seconds", "status"), [(100.0, "not met"), (1.0, "open")])
+def test_a_solve_that_stops_at_a_limit_bounds_the_ratio(seconds: float, status: str) -> None:
+    exact = transit.TimeRow(10, 9, 0.1, "exact", None, "optimal", 90, 50.0, None, 0.0, 0.0, 0.0, 0.1)
+    paper = dataclasses.replace(
+        exact, recipe="paper", precision=1e-4, status="iteration_limit", iterations=1_000, seconds=seconds
+    )
+    claim = next(one for one in CCFRFigure2c((10,)).claims([exact, paper]) if one.paper and one.measured is not None)
+    assert (claim.measured, str(claim.status)) == (f"below {50.0 / seconds:.3g}", status)
+    assert claim.reason.startswith("constrained CFR stopped after 1,000 iterations")
+
+
 @thorough
 def test_counter_profiles_earn_ever_more_of_a_best_response() -> None:
     both = reproduced("ccfr-figure-3").rows
@@ -170,7 +181,8 @@ def test_a_counter_profile_that_falls_short_fails() -> None:
     better = dataclasses.replace(answer, iterative=0.4)
 
     def failures(games: int, low: ccfr_figure_3.Answer, high: ccfr_figure_3.Answer) -> list[str]:
-        return [row.failure for row in experiment._judged(games, [[low], [high]], 0.05, 0.41)]
+        found = {(0.5, "default"): [low], (0.99, "default"): [high]}
+        return [row.failure for row in experiment._judged(games, found, 0.05, 0.41)]
 
     assert failures(10, answer, better) == ["", ""]
     assert failures(10, better, answer)[0].startswith("the lowest confidence earns no less than the highest")
@@ -178,11 +190,10 @@ def test_a_counter_profile_that_falls_short_fails() -> None:
     assert failures(1_000, answer, better)[0].startswith("the lowest confidence earns no more than the highest")
     assert failures(100_000, better, better) == ["", ""]
     assert "0.0% of a best response" in failures(100_000, answer, better)[0]
-    shown = dataclasses.replace(experiment, recipes=("default", "paper"))
-    rows = list(shown._judged(100_000, [[better], [answer], [better], [answer]], 0.05, 0.41))
-    assert [(row.confidence, row.recipe, row.failure) for row in rows] == [
-        (confidence, recipe, "") for confidence in (0.5, 0.99) for recipe in ("default", "paper")
-    ]
+    cases = [(confidence, recipe) for confidence in (0.5, 0.99) for recipe in ("default", "paper")]
+    shown = dict(zip(cases, ([better], [answer], [better], [answer]), strict=True))
+    rows = list(experiment._judged(100_000, shown, 0.05, 0.41))
+    assert [(row.confidence, row.recipe, row.failure) for row in rows] == [(*case, "") for case in cases]
     apart = dataclasses.replace(better, difference=0.03)
     assert failures(50, apart, better)[0] == "objectives are 3.0e-02 apart, expected at most 2.6e-02"
 
@@ -283,7 +294,7 @@ def test_the_paper_stands_beside_what_was_measured() -> None:
         lambda: CCFRFigure3((10,), (0.0,)),
         lambda: CCFRFigure3((10,), repetitions=0),
         lambda: CCFRFigure3((10,), seed=-1),
-        lambda: CCFRFigure3((10,), recipes=("other",)),
+        lambda: CCFRFigure3((10,), paper_repetitions=-1),
         lambda: CCFRFigure3((10,), precision=0.0),
     ],
 )

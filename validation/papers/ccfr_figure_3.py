@@ -118,8 +118,8 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
         Confidence levels of the intervals, increasing.
     repetitions : int
         Number of logs.
-    recipes : tuple of str
-        Recipes of constrained CFR: ``default``, the defaults here, or ``paper``.
+    paper_repetitions : int
+        Number of logs, the first ones, that constrained CFR also solves with the paper's steps.
     iterations : int
         Iteration limit of constrained CFR for one strategy.
     precision : float
@@ -149,7 +149,7 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
     games: Annotated[tuple[int, ...], Limits("[1, inf)")]
     confidences: Annotated[tuple[float, ...], Limits("(0, 1)")] = (0.5, 0.9, 0.99)
     repetitions: Annotated[int, Limits("[1, inf)")] = 8
-    recipes: Annotated[tuple[str, ...], Limits(choices=RECIPES)] = ("default",)
+    paper_repetitions: Annotated[int, Limits("[0, inf)")] = 0
     iterations: Annotated[int, Limits("[1, inf)")] = 100_000
     precision: Annotated[float, Limits("(0, inf)")] = 0.02
     known_probe: bool = False
@@ -159,7 +159,7 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
     name = "ccfr-figure-3"
     title = "payoffs of counter-profiles to a modelled opponent, by observed games, in Leduc poker"
     figure = "3"
-    axes = ("games", "confidences", "recipes")
+    axes = ("games", "confidences")
     paper = CONSTRAINED_CFR
     criterion = (
         f"by the defaults, objectives are within {AGREEMENT:g} of the payoff range of the linear program's; the "
@@ -185,12 +185,21 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
             *(100_000, 1_000_000),
         ),
         "confidences": (0.5, 0.8, 0.9, 0.95, 0.99, 0.999),
-        "recipes": ("default", "paper"),
         "repetitions": 30,
+        "paper_repetitions": 1,
         "iterations": 1_000_000,
         "precision": 1e-3,
         "jobs": -1,
     }
+
+    def recipes(self, repetition: int) -> tuple[str, ...]:
+        """Return the recipes of constrained CFR for a log: ``default``, the defaults here, and ``paper``."""
+        return tuple(RECIPES)[: 1 + (repetition < self.paper_repetitions)]
+
+    @property
+    def num_rows(self) -> int:
+        """One row per number of games, confidence and recipe."""
+        return super().num_rows * len(self.recipes(0))
 
     def rows(self, tell: Tell) -> Iterator[CounterProfileRow]:
         """Yield a row per confidence and recipe for each number of games, in increasing order."""
@@ -201,25 +210,28 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
             (
                 f"{games:,} games",
                 [
-                    (games, repetition, self.seed, self.known_probe, self.confidences, self.recipes, limits)
+                    (games, repetition, self.seed, self.known_probe, self.confidences, self.recipes(repetition), limits)
                     for repetition in range(self.repetitions)
                 ],
             )
             for games in self.games
         ]
         for games, logs in zip(self.games, sweep_groups(answers, groups, tell, self.jobs), strict=True):
-            yield from self._judged(games, [list(one) for one in zip(*logs, strict=True)], *lines)
+            found: dict[tuple[float, str], list[Answer]] = {}
+            for repetition, log in enumerate(logs):
+                for case, one in zip(product(self.confidences, self.recipes(repetition)), log, strict=True):
+                    found.setdefault(case, []).append(one)
+            yield from self._judged(games, found, *lines)
 
     def _judged(
-        self, games: int, found: Sequence[Sequence["Answer"]], equilibrium: float, best: float
+        self, games: int, found: Mapping[tuple[float, str], Sequence["Answer"]], equilibrium: float, best: float
     ) -> Iterator[CounterProfileRow]:
-        """Yield the rows for one number of games, given all repetitions' answers for each confidence and recipe."""
-        cases = list(product(self.confidences, self.recipes))
-        means = {case: float(np.mean([one.iterative for one in own])) for case, own in zip(cases, found, strict=True)}
+        """Yield the rows for one number of games, given each confidence's and recipe's answers to the logs."""
+        means = {case: float(np.mean([one.iterative for one in own])) for case, own in found.items()}
         payoffs = leduc().sequence_form.leaves.payoffs  # type: ignore[union-attr]
         allowed = AGREEMENT * float(payoffs.max() - payoffs.min())
         few = max((number for number in self.games if number < FEW), default=0)
-        for (confidence, recipe), own in zip(cases, found, strict=True):
+        for (confidence, recipe), own in found.items():
             earned, mean = [one.iterative for one in own], means[confidence, recipe]
             highest = means[self.confidences[-1], recipe]
             difference = max(one.difference for one in own)
@@ -269,12 +281,11 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
 
     def claims(self, rows: Sequence[CounterProfileRow]) -> list[Claim]:
         """Return the paper's claims about the curves."""
-        paper = {(row.games, row.confidence): row for row in rows if row.recipe == "paper"}
+        paper = [row for row in rows if row.recipe == "paper"]
         rows = [row for row in rows if row.recipe == "default"]
         highest = [row for row in rows if row.confidence == self.confidences[-1]]
         last = [row for row in rows if row.games == self.games[-1]]
         few = [row for row in rows if row.games <= EARLY and row.confidence == self.confidences[0]]
-        both = [(row, paper[row.games, row.confidence]) for row in rows if (row.games, row.confidence) in paper]
         many = self.games[-1] >= MANY
         unknown = "the paper states neither its confidences, nor its repetitions, nor its abstract equilibrium"
         converged = Claim(
@@ -311,12 +322,15 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
             ),
             *(
                 Claim(f"largest gap, by {words}, in payoff units", None, largest(row.gap for row in own))
-                for words, own in (("the defaults", rows), ("the paper's steps", paper.values()))
+                for words, own in (("the defaults", rows), ("the paper's steps", paper))
             ),
-            Claim(
-                "largest difference of average payoffs, by the defaults and by the paper's steps",
-                None,
-                largest(abs(one.expected - other.expected) for one, other in both),
+            *(
+                Claim(
+                    f"largest difference of average payoffs, by {words} and by the linear program",
+                    None,
+                    largest(abs(row.expected - row.exact) for row in own),
+                )
+                for words, own in (("the defaults", rows), ("the paper's steps", paper))
             ),
         ]
 
@@ -325,12 +339,15 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
         from matplotlib.ticker import FuncFormatter
 
         figure, (averages, spread) = panels(1, 2, (9.6, 4.9), sharey=True)
+        # The average of fewer logs would be shown beside that of all.
+        drawn = self.paper_repetitions >= self.repetitions
         looks = map(Look, cycle(("blue", "orange", "green", "red", "pink", "sky")), cycle("os^DvP"))
         for confidence, look in zip(self.confidences, looks, strict=False):
             own, paper = (
                 [row for row in rows if (row.confidence, row.recipe) == (confidence, recipe)] for recipe in RECIPES
             )
-            replace(look, marker="", line="--").plot(averages, *fields(paper, "games", "expected"), linewidth=1.0)
+            if drawn:
+                replace(look, marker="", line="--").plot(averages, *fields(paper, "games", "expected"), linewidth=1.0)
             look.plot(averages, *fields(own, "games", "expected"), label=f"confidence {confidence:g}")
             Look("black", "x", "").plot(averages, *fields(own, "games", "exact"), markeredgewidth=0.9)
             if confidence in (self.confidences[0], self.confidences[-1]):
@@ -348,7 +365,7 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
             axes.set(xscale="log", xlabel="observed games in each seat")
             axes.set_xlim(self.games[0] / 1.3, self.games[-1] * 1.3)
             axes.xaxis.set_major_formatter(FuncFormatter(lambda games, place: f"{games:,.0f}"))
-        dashed = "; dashed: the paper's steps" * any(row.recipe == "paper" for row in rows)
+        dashed = "; dashed: the paper's steps" * drawn
         averages.set(ylabel="payoff against the target (antes)", title=f"on average; crosses: linear programs{dashed}")
         spread.set_title("four of five repetitions")
         legend_below(figure, 4)
