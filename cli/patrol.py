@@ -517,7 +517,7 @@ def patrol_schedule(
         raise CommandLineError("--days is 0, expected at least 1")
     if day is not None and not 1 <= day <= days:
         raise CommandLineError(f"--day is {day}, expected a day from 1 to {days:,}")
-    first = _moment(begin)
+    first = moment(begin)
     chosen = secrets.randbelow(2**48) if seed is None else seed  # by default one that nobody can guess
     with deferring_interrupts():
         from ..models.games.patrol.gis import write_schedule
@@ -554,7 +554,7 @@ def patrol_schedule(
     )
 
 
-def _moment(text: str | None) -> dt.datetime | None:
+def moment(text: str | None) -> dt.datetime | None:
     """Parse the time at which day 1 begins."""
     if text is None:
         return None
