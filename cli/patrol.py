@@ -249,6 +249,16 @@ def _declaration(
         )
 
 
+def with_closures(said: "Patrol", closed: list[str]) -> "Patrol":
+    """Return a patrol with the closures of ``--close`` added."""
+    from ..models.games.patrol import Closure
+
+    if not closed:
+        return said
+    with _named_as_options(len(said.closures)):
+        return replace(said, closures=[*said.closures, *(Closure(*_place(text, "--close")) for text in closed)])
+
+
 @contextmanager
 def _named_as_options(closures: int = 0) -> Iterator[None]:
     """Let errors name the options that declare a patrol; the first `closures` closures are the file's."""

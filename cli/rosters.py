@@ -70,7 +70,7 @@ class _Rules:
 
 @dataclass(frozen=True)
 class _Files:
-    """What is written, and where."""
+    """The crew and the file to write."""
 
     crew: Annotated[
         str | None, typer.Option(metavar="NAME", help="Write only the shifts of this crew; by default of all crews.")
