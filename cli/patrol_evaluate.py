@@ -102,7 +102,13 @@ def patrol_evaluate(
         ExitStatus.SUCCESS if met else ExitStatus.FAILURE,
         lambda: print_sheet(_sheet(found, plan, "the best plan" if against is None else against)),
         lambda: found,
-        Output("hours", "--out", out, lambda path: write_bytes(path, csv_text(_HOURS, found["hours"] or ()).encode())),
+        Output(
+            "hours",
+            "--out",
+            out,
+            lambda path: write_bytes(path, csv_text(_HOURS, found["hours"] or ()).encode()),
+            answers=True,
+        ),
     )
 
 

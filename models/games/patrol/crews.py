@@ -47,7 +47,7 @@ def assigned_crews(
     global one.
     """
     days, units, kinds = work.shape
-    taken = rng.permutation(crews)[np.arange(days * units).reshape(days, units) % crews]
+    taken: Whole = rng.permutation(crews)[np.arange(days * units).reshape(days, units) % crews]
     for day in range(days):
         taken[day] = _ordered(taken, day, repeated, rng)
     mean = np.abs(work).mean(axis=(0, 1))
