@@ -111,6 +111,8 @@ _ALSO_CALLED = {
     "portfolio A B --opponent C": "bandit exp3 ucb ucb1 arms explore",
     "patrol MAP": "security patrols map roads police guard",
     "patrol schedule PLAN": "schedule routes calendar days",
+    "patrol roster PLAN": "crews shifts fairness year calendar",
+    "patrol evaluate PLAN": "changed map closed street old plan what remains",
     "patrol export PLAN FILE": "geojson gis gpkg geopackage qgis",
     "simplify GAME": "purify round discretise discretize",
     "solve GAME": "run train optimise optimize compute",
@@ -216,6 +218,14 @@ GROUPS = {
         "patrol schedule": (
             "patrol",
             "Draw random daily routes for units from a plan.",
+        ),
+        "patrol roster": (
+            "rosters",
+            "Draw routes and crews for the units of a plan, for many days.",
+        ),
+        "patrol evaluate": (
+            "patrol_evaluate",
+            "Evaluate an old plan on a changed map, and compare it with the best plan there.",
         ),
         "patrol export": (
             "patrol",

@@ -249,6 +249,16 @@ def _declaration(
         )
 
 
+def with_closures(said: "Patrol", closed: list[str]) -> "Patrol":
+    """Return a patrol with the closures of ``--close`` added."""
+    from ..models.games.patrol import Closure
+
+    if not closed:
+        return said
+    with _named_as_options(len(said.closures)):
+        return replace(said, closures=[*said.closures, *(Closure(*_place(text, "--close")) for text in closed)])
+
+
 @contextmanager
 def _named_as_options(closures: int = 0) -> Iterator[None]:
     """Let errors name the options that declare a patrol; the first `closures` closures are the file's."""
@@ -517,7 +527,7 @@ def patrol_schedule(
         raise CommandLineError("--days is 0, expected at least 1")
     if day is not None and not 1 <= day <= days:
         raise CommandLineError(f"--day is {day}, expected a day from 1 to {days:,}")
-    first = _moment(begin)
+    first = moment(begin)
     chosen = secrets.randbelow(2**48) if seed is None else seed  # by default one that nobody can guess
     with deferring_interrupts():
         from ..models.games.patrol.gis import write_schedule
@@ -554,7 +564,7 @@ def patrol_schedule(
     )
 
 
-def _moment(text: str | None) -> dt.datetime | None:
+def moment(text: str | None) -> dt.datetime | None:
     """Parse the time at which day 1 begins."""
     if text is None:
         return None

@@ -51,6 +51,9 @@ from .outcome import Status as Status
 from .parametric.frontier import restricted_nash_frontier as restricted_nash_frontier
 from .parametric.sensitivity import parametric_value as parametric_value
 from .parametric.trade_off import trade_off as trade_off
+from .patrol_changes import CarriedPlan as CarriedPlan
+from .patrol_changes import LostMove as LostMove
+from .patrol_changes import carry_plan as carry_plan
 from .patrols import WhatIf as WhatIf
 from .patrols import solve_patrol as solve_patrol
 from .patrols import what_if as what_if

@@ -42,6 +42,8 @@ _CALLS = {
     "portfolio": ["call", "fold", "--opponent", "call", "--hands", "4"],
     "patrol": ["roads.csv", "--entry", "a", "--goal", "c=1", "--unit", "base=b", "--steps", "3"],
     "patrol schedule": ["plan.npz", "--days", "2", "--seed", "1"],
+    "patrol roster": ["plan.npz", "--days", "2", "--seed", "1"],
+    "patrol evaluate": ["plan.npz"],
     "patrol export": ["plan.npz", "plan.csv"],
     "fit": ["games.jsonl", "--game", "kuhn", "--seat", "0"],
     "review": ["hands.phhs", "--hero", "hero", "--against", "river.toml"],
@@ -71,6 +73,7 @@ def options_of(name: str) -> list[str]:
 def _path(name: str, option: str) -> str:
     ends = {"play": "log.jsonl", "match": "hands.phhs", "patrol schedule": "routes.csv", "sample": "found.jsonl"}
     ends |= {"tune": "tuned.toml", "sweep": "results", "export": "kuhn.efg", "show": "copy.json"}
+    ends |= {"patrol roster": "year.csv", "patrol evaluate": "hours.csv"}
     return ends.get(name, _OPTIONS[option]) if option == "--out" else _OPTIONS[option]
 
 
@@ -154,12 +157,12 @@ def test_an_output_of_any_command_that_fails_leaves_the_others(name, inputs, mon
         assert (status, bool(shown.out)) == (1, True)
         assert Path(_path(name, "--out")).stat().st_size
         return
-    if name == "patrol schedule":
+    if name in ("patrol schedule", "patrol roster", "patrol evaluate"):
         name_of_last = _path(name, "--out")
         fill_the_disk(monkeypatch, name_of_last)
-        status = main(["patrol", "schedule", *_CALLS[name], "--out", name_of_last, "--json", "found.json"])
+        status = main([*name.split(), *_CALLS[name], "--out", name_of_last, "--json", "found.json"])
         assert status == 1
-        assert json.loads(Path("found.json").read_text())["days"] == 2
+        assert json.loads(Path("found.json").read_text())["plan"] == "plan.npz"
         return
     _lose_the_last(name, _CALLS[name], monkeypatch, capsys)
 
@@ -214,6 +217,8 @@ _TIMED = {
     "portfolio": ("portfolio", _CALLS["portfolio"], "hands"),
     "patrol": ("patrol", _CALLS["patrol"], "lower"),
     "patrol schedule": ("patrol schedule", _CALLS["patrol schedule"], "agrees"),
+    "patrol roster": ("patrol roster", _CALLS["patrol roster"], "work"),
+    "patrol evaluate": ("patrol evaluate", _CALLS["patrol evaluate"], "earns"),
     "fit": ("fit", _CALLS["fit"], "guaranteed"),
     "review": ("review", _CALLS["review"], "habits"),
     "evaluate": ("evaluate", _CALLS["evaluate"], "exploitability"),

@@ -22,6 +22,10 @@ from .occupancy import patrol_occupancy as patrol_occupancy
 from .patrol import Patrol as Patrol
 from .plan_file import PatrolPlan as PatrolPlan
 from .road_map import RoadMap as RoadMap
+from .rosters import Foresight as Foresight
+from .rosters import Roster as Roster
+from .rosters import Work as Work
+from .rosters import roster as roster
 from .schedules import LimitCheck as LimitCheck
 from .schedules import Schedule as Schedule
 from .schedules import schedule as schedule

@@ -119,7 +119,7 @@ class Schedule(Displayed):
                 for leaves, arrives, source, target, street in self._stretches(walks, place):
                     clock = [] if patrol.clock is None else [patrol.clock.at(leaves), patrol.clock.at(arrives)]
                     values = (day, unit, leaves, arrives, source, target, street, *clock)
-                    yield dict(zip(self._columns, values, strict=True))
+                    yield dict(zip(_COLUMNS + _CLOCK, values, strict=False))  # times of day only with a clock
 
     @property
     def _columns(self) -> tuple[str, ...]:
@@ -198,23 +198,27 @@ class Schedule(Displayed):
             def at(step: int, day_begins: dt.datetime = midnight) -> dt.datetime:
                 return day_begins + dt.timedelta(minutes=minutes * step)
 
-            for unit, walks in zip(self._units, self.walks, strict=True):
-                route = list(self._stretches(walks, place))
-                if not route:
+            for number, walks in enumerate(self.walks):
+                route, summary = list(self._stretches(walks, place)), self._summary(place, number)
+                if not route or summary is None:
                     continue
-                said = [f"{at(one[0]):%H:%M} {_in_words(one)}" for one in route]
+                said = [f"{at(one[0]):%H:%M} {in_words(one)}" for one in route]
                 said.append(f"{at(route[-1][1]):%H:%M} {route[-1][3]}, the end")
                 lines += [
                     "BEGIN:VEVENT",
-                    f"UID:{self.game.fingerprint[:16]}-{self.seed}-{day}-{self._units.index(unit)}@treeplex",
+                    f"UID:{self.game.fingerprint[:16]}-{self.seed}-{day}-{number}@treeplex",
                     f"DTSTAMP:{begins:%Y%m%dT%H%M%S}Z",
                     f"DTSTART:{at(route[0][0]):%Y%m%dT%H%M%S}",
                     f"DTEND:{at(route[-1][1]):%Y%m%dT%H%M%S}",
-                    f"SUMMARY:{_escaped(f'{unit}, day {day}')}",
+                    f"SUMMARY:{_escaped(summary)}",
                     f"DESCRIPTION:{_escaped(chr(10).join(said))}",
                     "END:VEVENT",
                 ]
         return "".join(f"{_folded(line)}\r\n" for line in [*lines, "END:VCALENDAR"])
+
+    def _summary(self, place: int, number: int) -> str | None:
+        """Return the title of a unit's event on a day, by index; ``None`` for no event."""
+        return f"{self._units[number]}, day {self.days[place]}"
 
     def clock(self, first: dt.datetime | None, minutes: float | None) -> tuple[dt.datetime, float]:
         """Return when day 1 begins, and the minutes per step; see :meth:`to_ics`."""
@@ -289,13 +293,7 @@ def schedule(game: Game, plan: Strategy | Profile, *, days: int = 30, seed: int,
     >>> len(month.days), month.to_csv().splitlines()[0]
     (30, 'day,unit,leaves,arrives,from,to,street')
     """
-    patrol = patrol_of(game)
-    if not patrol.units:
-        raise UnsupportedProblemError(f"{game.spec} has no units, and therefore no schedule")
-    strategy = plan[1] if isinstance(plan, Profile) else check_strategy(plan, "plan")
-    if strategy.player != 1:
-        raise InvalidStrategyError("plan is a strategy of the attackers, expected a strategy of the units (player 1)")
-    check_same_game(strategy, game)
+    patrol, strategy = patrol_of(game), units_strategy(game, plan, "schedule")
     days = check_whole(days, "days", InvalidStrategyError, f"[1, {MOST_DAYS}]")
     seed = check_whole(seed, "seed", InvalidStrategyError)
     if day is not None:
@@ -305,7 +303,27 @@ def schedule(game: Game, plan: Strategy | Profile, *, days: int = 30, seed: int,
     return Schedule(game, strategy, tuple(numbers), seed, walks)
 
 
-def _in_words(stretch: tuple[int, int, str, str, str]) -> str:
+def units_strategy(game: Game, plan: Strategy | Profile, what: str) -> Strategy:
+    """Return the units' strategy, checked for a game.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the game is not a patrol, or has no units.
+    InvalidStrategyError
+        If the strategy belongs to another game or to the attackers.
+    """
+    if not patrol_of(game).units:
+        raise UnsupportedProblemError(f"{game.spec} has no units, and therefore no {what}")
+    strategy = plan[1] if isinstance(plan, Profile) else check_strategy(plan, "plan")
+    if strategy.player != 1:
+        raise InvalidStrategyError("plan is a strategy of the attackers, expected a strategy of the units (player 1)")
+    check_same_game(strategy, game)
+    return strategy
+
+
+def in_words(stretch: tuple[int, int, str, str, str]) -> str:
+    """Return what a unit does in an interval."""
     _, _, source, target, street = stretch
     return f"{source}, {street}" if source == target else f"{source} to {target} by {street}"
 
