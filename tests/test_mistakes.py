@@ -155,7 +155,11 @@ COMMANDS = [
     ("compare eq.npz leduc.npz", "leduc", "fingerprint"),
     ("solve kuhn --out x.txt", "x.txt", "written as .npz"),
     ("solve kuhn --json none/x.json", "none/x.json", "no such file or directory"),
-    ("solve kuhn --start eq.npz", "--start", "--method highs-ipm, highs-ipm-crossover, columns, double-oracle, rounding, cfr"),
+    (
+        "solve kuhn --start eq.npz",
+        "--start",
+        "--method highs-ipm, highs-ipm-crossover, columns, double-oracle, rounding",
+    ),
     ("export kuhn --out x.xyz", "'x.xyz'", "give --format"),
     ("export leduc --out x.svg", "9,457 nodes", "--format dot"),
     ("export transit --out x.efg", "transit has no histories", "expected one of npz, mps, lp"),

@@ -459,7 +459,7 @@ BAD_INPUT = {
     "player of a profile": (["solve", "kuhn", "--player", "0"], "--player is not for nash; leave it out"),
     "start of an exact method": (
         ["solve", "kuhn", "--start", "missing.npz"],
-        "--start is for --method highs-ipm, highs-ipm-crossover, columns, double-oracle, rounding, cfr, cfr+, dcfr, pcfr+, ",
+        "--start is for --method highs-ipm, highs-ipm-crossover, columns, double-oracle, rounding, cfr, cfr+, dcfr, ",
     ),
     "text as start": (
         ["solve", "kuhn", "--method", "cfr", "--start", __file__],
