@@ -163,7 +163,10 @@ def carry_plan(plan: PatrolPlan, game: PatrolGame) -> CarriedPlan:
     if names != others:
         raise InvalidStrategyError(f"the plan is for {one_of(names)}, but the new patrol has {one_of(others)}")
     if old.clock != new.clock:
-        raise InvalidStrategyError(f"the plan has the clock {old.clock}, but the new patrol has {new.clock}")
+        clocks = [
+            "no clock" if each is None else f"steps of {each.step} from {each.begin}" for each in (old.clock, new.clock)
+        ]
+        raise InvalidStrategyError(f"the plan has {clocks[0]}, but the new patrol has {clocks[1]}")
     strategy = carried(plan.profile, game)[1]
     lost = [move for number in range(len(names)) for move in _lost(number, old, new, plan.profile[1])]
     return CarriedPlan(game, strategy, tuple(sorted(lost, key=lambda one: -one.frequency)))

@@ -96,5 +96,7 @@ def test_hours_of_a_clock(plan):
 def test_other_units_and_clocks_are_refused(plan):
     with pytest.raises(InvalidStrategyError, match="the plan is for unit 1 or the car, but the new patrol has unit 1"):
         carry_plan(plan, patrol(units=[Unit(base="mill")]))
-    with pytest.raises(InvalidStrategyError, match="the plan has the clock None"):
+    with pytest.raises(
+        InvalidStrategyError, match="the plan has no clock, but the new patrol has steps of 30 min from 22:00"
+    ):
         carry_plan(plan, patrol(clock=Clock("22:00", "30 min")))
