@@ -339,15 +339,15 @@ class CCFRFigure3(Experiment[CounterProfileRow]):
         from matplotlib.ticker import FuncFormatter
 
         figure, (averages, spread) = panels(1, 2, (9.6, 4.9), sharey=True)
-        # The average of fewer logs would be shown beside that of all.
+        # An average of fewer logs is not comparable with that of all.
         drawn = self.paper_repetitions >= self.repetitions
+        rows = [row for row in rows if drawn or row.recipe == "default"]
         looks = map(Look, cycle(("blue", "orange", "green", "red", "pink", "sky")), cycle("os^DvP"))
         for confidence, look in zip(self.confidences, looks, strict=False):
             own, paper = (
                 [row for row in rows if (row.confidence, row.recipe) == (confidence, recipe)] for recipe in RECIPES
             )
-            if drawn:
-                replace(look, marker="", line="--").plot(averages, *fields(paper, "games", "expected"), linewidth=1.0)
+            replace(look, marker="", line="--").plot(averages, *fields(paper, "games", "expected"), linewidth=1.0)
             look.plot(averages, *fields(own, "games", "expected"), label=f"confidence {confidence:g}")
             Look("black", "x", "").plot(averages, *fields(own, "games", "exact"), markeredgewidth=0.9)
             if confidence in (self.confidences[0], self.confidences[-1]):
