@@ -8,7 +8,7 @@ from typing import Any
 
 from ..models.constraints import Constraint, LinearConstraint
 from ..models.problems import FeasibilityRelaxation, Problem, restored
-from ..seqform.errors import TimeLimitError
+from ..seqform.errors import SolverError, TimeLimitError
 from ..seqform.game import Game
 from ..seqform.limits import Answer
 from ..seqform.strategy import Profile
@@ -130,7 +130,7 @@ def find_infeasibility(
         Whether to compute an irreducible infeasible subsystem (IIS), which takes longer than everything else. There
         is none if a time limit comes first.
     relaxations : bool
-        Whether to compute also how much to loosen constraints.
+        Whether to compute also how much to loosen constraints; nothing is reported if a time limit or a solver ends it.
 
     Returns
     -------
@@ -182,7 +182,7 @@ def find_infeasibility(
             excluding = _irreducible(game, player, judged, proof, decided_exactly) if conflict else []
         loosened: tuple[Relaxation, ...] = ()
         if excluding and relaxations:
-            with contextlib.suppress(TimeLimitError):
+            with contextlib.suppress(TimeLimitError, SolverError):  # the conflict is known even so
                 loosened = find_relaxations(game, player, own, [one.name for one in excluding], exact=exact)
         return Infeasibility(
             player=player,
