@@ -27,6 +27,7 @@ KEYS = (
         "violations",
         "least_violation",
         "conflict",
+        "relaxations",
     ),
     *("multipliers", "dual_multipliers", "prices", "multiplier_bound", "preference", "steps", "step_levels"),
     *("step_gaps", "value_errors"),

@@ -53,6 +53,34 @@ class ExactAnswer:
         return f"ExactAnswer(objective={fraction_text(self.objective, SHOWN_DIGITS)})"
 
 
+@dataclass(frozen=True)
+class Relaxation:
+    """How far a limit can be met, and how much to loosen it where limits exclude each other.
+
+    Attributes
+    ----------
+    constraint : str
+    bound : float or None
+        The limit; ``None``, as are `alone` and `together`, if it is not a number on one side, as for the probability of
+        an action at an infoset that the player may avoid.
+    alone : float or None
+        The best value of the limit's function that a strategy attains without other limits.
+    together : float or None
+        The best value with all other limits met; ``None`` if these exclude each other.
+    loosen : float or None
+        The least loosening of this limit alone after which all limits can be met; ``None`` if there is none.
+    change : float
+        The loosening of this limit where the total change of all limits, each relative to its own size, is least.
+    """
+
+    constraint: str
+    bound: float | None
+    alone: float | None
+    together: float | None
+    loosen: float | None
+    change: float
+
+
 @dataclass(frozen=True, eq=False)
 class Infeasibility:
     """A proof that no strategy meets all constraints of one player.
@@ -73,6 +101,8 @@ class Infeasibility:
         A strategy whose sum of violations is :attr:`least_violation`.
     violations : mapping of str to float
         The violations of that strategy, by constraint.
+    relaxations : tuple of Relaxation
+        How much to loosen the constraints of the conflict, and others that must be loosened; empty if not computed.
     """
 
     player: int
@@ -82,6 +112,7 @@ class Infeasibility:
     conflict: tuple[str, ...]
     strategy: Strategy = field(repr=False)
     violations: Mapping[str, float] = field(repr=False)
+    relaxations: tuple[Relaxation, ...] = ()
 
     def __str__(self) -> str:
         names = ", ".join(self.conflict) or "the constraints"

@@ -66,7 +66,7 @@ def solution_sheet(solution: "Solution", asked: str = "", message: str = "", too
             Row("seconds", took or solution.time_in_words),
             Row("sequences", sizes_of(problem.game)["sequences"], listed),
         ],
-        [_constraints(solution)],
+        [_constraints(solution), *([] if failed is None else _relaxations(failed))],
     )
 
 
@@ -116,6 +116,9 @@ def record_of(solution: "Solution") -> dict[str, Any]:
         "violations": dict(solution.certificate.violations),
         "least_violation": None if solution.infeasibility is None else float(solution.infeasibility.least_violation),
         "conflict": None if solution.infeasibility is None else list(solution.infeasibility.conflict),
+        "relaxations": None
+        if solution.infeasibility is None
+        else [asdict(one) for one in solution.infeasibility.relaxations],
         "multipliers": dict(solution.multipliers),
         "dual_multipliers": dict(solution.dual_multipliers),
         "prices": {name: asdict(price) for name, price in solution.prices.items()},
@@ -298,6 +301,21 @@ def _constraints(solution: "Solution") -> Table:
         return Table(columns, rows)
     columns.append(Column("price", partial(solution.price_text, text=price)))
     return Table(columns, [(*row, row[0]) for row in rows])
+
+
+def _relaxations(found: "Infeasibility") -> Iterator[Table]:
+    """Yield the table of how much to loosen constraints."""
+    six = partial(shown_number, digits=6)
+    columns = [
+        Column("constraint"),
+        Column("bound", six, "limit"),
+        Column("alone", six, "best alone"),
+        Column("together", six, "with the others"),
+        Column("loosen", six, "loosen it alone by"),
+        Column("change", six, "or all by"),
+    ]
+    if found.relaxations:
+        yield Table.of(map(asdict, found.relaxations), columns, "what is attainable, and how much to loosen")
 
 
 def _worth(numbers: Sequence[float]) -> str:

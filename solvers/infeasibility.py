@@ -12,12 +12,13 @@ from ..seqform.errors import SolverError, TimeLimitError
 from ..seqform.game import Game
 from ..seqform.limits import Answer
 from ..seqform.strategy import Profile
-from .answer_parts import Infeasibility
+from .answer_parts import Infeasibility, Relaxation
 from .certification import LIMITS, proven
-from .dispatch import refuse_unfinished, solved
-from .exclusion import EXCLUDED, excluded, proof_weights
+from .dispatch import solved
+from .exclusion import EXCLUDED, proof_weights
 from .methods import Method
 from .outcome import Options, Outcome, Status, nearest_profile
+from .relaxations import find_relaxations, is_proven, least_violation
 from .second_questions import second_question
 from .solution import Solution
 
@@ -60,7 +61,7 @@ def judged(
         with answer.seeking_more(), second_question(_SOUGHT, "infeasibility") as asked:
             # Constraints with a penalty can always be met: a method that reports otherwise lacks accuracy.
             if problem.penalty is None:
-                found = find_infeasibility(problem, exact=method.is_exact)
+                found = find_infeasibility(problem, exact=method.is_exact, relaxations=True)
         if asked.is_late:
             plans = outcome.plans if outcome.stopped is Status.ITERATION_LIMIT else None
             outcome = replace(outcome, plans=plans, stopped=Status.TIME_LIMIT)
@@ -114,7 +115,9 @@ def _infeasible(problem: Problem, method: Method, options: Options, outcome: Out
     )
 
 
-def find_infeasibility(problem: Any, exact: bool = False, *, conflict: bool = True) -> Infeasibility | None:
+def find_infeasibility(
+    problem: Any, exact: bool = False, *, conflict: bool = True, relaxations: bool = False
+) -> Infeasibility | None:
     """Return why a problem's constraints cannot be met; ``None`` if they can, or there are none.
 
     Parameters
@@ -126,6 +129,8 @@ def find_infeasibility(problem: Any, exact: bool = False, *, conflict: bool = Tr
     conflict : bool
         Whether to compute an irreducible infeasible subsystem (IIS), which takes longer than everything else. There
         is none if a time limit comes first.
+    relaxations : bool
+        Whether to compute also how much to loosen constraints; nothing is reported if a time limit or a solver ends it.
 
     Returns
     -------
@@ -158,23 +163,27 @@ def find_infeasibility(problem: Any, exact: bool = False, *, conflict: bool = Tr
         if not own:
             continue
         judged = _evened(own)
-        proof = _least(game, player, judged)
-        decided_exactly = exact and not _is_proven(judged, proof)
+        proof = least_violation(game, player, judged)
+        decided_exactly = exact and not is_proven(judged, proof)
         if decided_exactly:
-            judged, proof = own, _least(game, player, own, exact=True)
-        if not _is_proven(judged, proof):
+            judged, proof = own, least_violation(game, player, own, exact=True)
+        if not is_proven(judged, proof):
             continue
         if exact:
-            least, largest = (_least(game, player, own, measure, exact=True) for measure in ("sum", "largest"))
-            if not _is_proven(own, least):
+            least, largest = (least_violation(game, player, own, measure, exact=True) for measure in ("sum", "largest"))
+            if not is_proven(own, least):
                 continue  # the violation was only round-off
         elif judged is own:
-            least, largest = proof, _least(game, player, own, "largest")
+            least, largest = proof, least_violation(game, player, own, "largest")
         else:
             least, largest = (_certified_least(game, player, own, measure) for measure in ("sum", "largest"))
         excluding: list[Constraint] = []
         with contextlib.suppress(TimeLimitError):
             excluding = _irreducible(game, player, judged, proof, decided_exactly) if conflict else []
+        loosened: tuple[Relaxation, ...] = ()
+        if excluding and relaxations:
+            with contextlib.suppress(TimeLimitError, SolverError):  # the conflict is known even so
+                loosened = find_relaxations(game, player, own, [one.name for one in excluding], exact=exact)
         return Infeasibility(
             player=player,
             least_violation=least.exact.objective if exact else least.objective,
@@ -183,24 +192,14 @@ def find_infeasibility(problem: Any, exact: bool = False, *, conflict: bool = Tr
             conflict=tuple(constraint.name for constraint in excluding),
             strategy=least.profile[player],
             violations=dict(least.certificate.violations),
+            relaxations=loosened,
         )
     return None
 
 
-def _least(
-    game: Game, player: int, constraints: Sequence[Constraint], measure: str = "sum", exact: bool = False
-) -> Any:
-    problem = FeasibilityRelaxation(game, player, tuple(constraints), measure)  # type: ignore[arg-type]
-    solution = solved(problem, "rational" if exact else "highs-simplex" if problem.is_linear else "cvxpy")
-    refuse_unfinished(solution, "the conflicting constraints were being identified")
-    if exact and solution.exact is None:
-        raise SolverError(f"the least violation of the constraints was not found: {solution.message}")
-    return solution
-
-
 def _certified_least(game: Game, player: int, constraints: Sequence[Constraint], measure: str = "sum") -> Any:
     """Return the least violation of constraints of very different sizes, in fractions if floats do not prove it."""
-    least = _least(game, player, constraints, measure)
+    least = least_violation(game, player, constraints, measure)
     if least.lower >= 0.999 * least.objective or not all(isinstance(one, LinearConstraint) for one in constraints):
         return least
     problem = FeasibilityRelaxation(game, player, tuple(constraints), measure)  # type: ignore[arg-type]
@@ -236,17 +235,10 @@ def _irreducible(
         if candidate not in remaining:
             continue
         rest = [constraint for constraint in remaining if constraint is not candidate]
-        without = _least(game, player, rest, exact=exact) if rest else None
-        if without is not None and _is_proven(rest, without):
+        without = least_violation(game, player, rest, exact=exact) if rest else None
+        if without is not None and is_proven(rest, without):
             remaining = _support(rest, without)
     return remaining
-
-
-def _is_proven(constraints: Sequence[Constraint], least: Any) -> bool:
-    """Whether the least violation proves that constraints cannot be met together."""
-    if least.exact is not None:
-        return bool(least.exact.certificate.lower > 0)
-    return excluded(constraints, least.multipliers, least.lower, least.strategy.plan)
 
 
 def _support(constraints: Sequence[Constraint], least: Any) -> list[Constraint]:

@@ -412,10 +412,15 @@ def certificate_blocks(solution: Solution) -> Iterator[Content]:
 
 
 def _prices(solution: Solution) -> Iterator[Content]:
-    """Yield the gains from loosening each constraint."""
+    """Yield the gains from loosening each constraint, or how much to loosen those that exclude each other."""
     problem = solution.problem
     constraints, prices = problem.constraints, solution.multipliers
-    if solution.infeasibility is not None or not (prices or constraints):
+    if solution.infeasibility is not None:
+        yield heading("How much to loosen the constraints")
+        caption = "Constraints: their violations, their best values, and how much to loosen them"
+        yield from (sheet_table(each, caption=caption, more="--json lists all") for each in found_rows(solution).tables)
+        return
+    if not (prices or constraints):
         return
     yield heading("The cost of the constraints")
     owner = {constraint.name: constraint.player for constraint in constraints}

@@ -1,5 +1,6 @@
 """Strategies that violate a player's constraints as little as possible."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -20,7 +21,7 @@ from .problem import SaddleProblem
 
 @dataclass(frozen=True, eq=False)
 class FeasibilityRelaxation(SaddleProblem):
-    """A strategy that violates the constraints as little as possible: min over x of Σ f(x)⁺, or of the largest f(x)⁺.
+    """A strategy that violates the constraints as little as possible: min over x of Σ w f(x)⁺, or of the largest f(x)⁺.
 
     Parameters
     ----------
@@ -30,13 +31,16 @@ class FeasibilityRelaxation(SaddleProblem):
     constraints : iterable of constraints, or mapping of str to constraint
         As for :class:`~treeplex.ConstrainedNash`.
     measure : {"sum", "largest"}
+    weights : mapping of str to float or Fraction, optional
+        The weight w of each constraint's violation in the sum, 1 by default; infinite if it must be met.
     floor : float or Fraction, optional
         The payoff that the strategy must guarantee its player, in a constant-sum game of two players; by default none.
 
     Raises
     ------
     InvalidConstraintError
-        If a constraint cannot be read, or is named ``safety`` although there is a floor, which has that name.
+        If a constraint cannot be read, a weight is not positive, names no constraint of the player or comes with
+        ``largest``, or a constraint is named ``safety`` although there is a floor, which has that name.
     InvalidStrategyError
         If the game does not have this player.
     UnsupportedProblemError
@@ -44,7 +48,7 @@ class FeasibilityRelaxation(SaddleProblem):
 
     Notes
     -----
-    Any multipliers λ from 0 to 1 (for the largest violation: with sum at most 1) prove the lower bound min over x of Σ
+    Any multipliers λ from 0 to w (for the largest violation: with sum at most 1) prove the lower bound min over x of Σ
     λ f(x). A positive bound proves that the constraints are infeasible. The sum is V* in T. Davis, K. Waugh, M.
     Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019, theorem 5.
 
@@ -68,6 +72,7 @@ class FeasibilityRelaxation(SaddleProblem):
     player: int = field()
     constraints: Any = field()  # a tuple of Constraint after they have been collected
     measure: Literal["sum", "largest"] = "sum"
+    weights: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
     floor: float | Fraction | None = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "least-violation"
@@ -81,6 +86,12 @@ class FeasibilityRelaxation(SaddleProblem):
             raise InvalidConstraintError(f"measure is {shown(self.measure)}, expected sum or largest")
         own = [one for one in collect_constraints(self.constraints, self.given_game) if one.player == player]
         object.__setattr__(self, "constraints", tuple(own))
+        for name, weight in self.weights.items():
+            if not (weight > 0 and self.measure == "sum" and any(one.name == name for one in own)):
+                raise InvalidConstraintError(
+                    f"weights: {shown(name)} is {shown(weight)}, expected a positive number for a constraint of player "
+                    f"{player}, and measure sum"
+                )
         if self.floor is None:
             return
         object.__setattr__(self, "floor", check_exact_number(self.floor, f"{self.name}: floor", InvalidGameError))
@@ -101,7 +112,9 @@ class FeasibilityRelaxation(SaddleProblem):
     def saddle(self, exact: bool = False) -> Saddle:
         """Return max over x of minus its violations at price 1, with the floor if there is one."""
         view = PlayerView(self.game, self.player, exact)
-        rows = Rows(self.constraints, view.own.num_sequences, view.number(1), shared=self.measure == "largest")
+        weights = {name: one if one == math.inf else view.number(one) for name, one in self.weights.items()}
+        shared = self.measure == "largest"
+        rows = Rows(self.constraints, view.own.num_sequences, view.number(1), shared=shared, weights=weights)
         floor = None if self.floor is None else self.game.as_posed(view.number(self.floor), self.player)
         return Saddle(view, own=rows, floor=floor, maximises=False)
 

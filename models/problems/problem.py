@@ -354,7 +354,7 @@ class SaddleProblem(Problem):
         if not self.constraints:
             return ()
         saddle = self.canonical
-        hard = [rows.constraints for rows in (saddle.own, saddle.other) if rows is not None and rows.penalty is None]
+        hard = [rows.hard for rows in (saddle.own, saddle.other) if rows is not None]
         return sum(hard, ())
 
     def linear_program(self) -> "LinearProgram":

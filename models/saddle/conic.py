@@ -168,8 +168,12 @@ def _priced_rows(saddle: Saddle, plan: "cp.Variable") -> "tuple[list[Any], list[
     if rows.penalty is None or not rows.constraints:
         return *cvxpy_rows(rows.constraints, plan, rows.sizes), 0.0
     excess = cp.Variable(1 if rows.shared else len(rows.constraints), nonneg=True, name="excess")
-    cost = float(rows.penalty) * (excess_units(rows.constraints, rows.sizes, excess.size) @ excess)
-    return *cvxpy_rows(rows.constraints, plan, rows.sizes, excess), cost
+    prices = [rows.penalty] if rows.shared else rows.prices
+    units = excess_units(rows.constraints, rows.sizes, excess.size)
+    cost = (units * [float(price or 0) for price in prices]) @ excess
+    heads, others = cvxpy_rows(rows.constraints, plan, rows.sizes, excess)
+    hard = [place for place, price in enumerate(prices) if price is None]
+    return heads, [*([excess[hard] <= 0.0] if hard else []), *others], cost
 
 
 def _payoffs(view: PlayerView, plan: "cp.Variable") -> "tuple[cp.Expression, list[cp.Constraint]]":

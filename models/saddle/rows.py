@@ -1,7 +1,8 @@
 """The constraints of one player in a saddle program: hard, or soft at a penalty."""
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -39,12 +40,28 @@ class Rows:
         The player's penalty per unit of violation; by default the constraints are hard.
     shared : bool
         Whether the player pays only for the largest violation instead of the sum.
+    weights : mapping of str to float or Fraction, optional
+        By constraint, the factor of the penalty, 1 by default; infinite for a hard constraint. Not with ``shared``.
     """
 
     constraints: tuple[Constraint, ...]
     size: int
     penalty: Any = None
     shared: bool = False
+    weights: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def hard(self) -> tuple[Constraint, ...]:
+        """The constraints that must be met."""
+        return tuple(one for one in self.constraints if self.penalty is None or self.weights.get(one.name) == math.inf)
+
+    @property
+    def prices(self) -> list[Any]:
+        """The penalty of each soft constraint, ``None`` for a hard one."""
+        if self.penalty is None:
+            return [None] * len(self.constraints)
+        factors = (self.weights.get(name, 1) for name in self.names)
+        return [None if factor == math.inf else self.penalty * factor for factor in factors]
 
     @property
     def is_linear(self) -> bool:
@@ -65,21 +82,24 @@ class Rows:
         if self.penalty is None or not self.constraints:
             return 0
         excess = [max(0 * value, value) for value in values.values()]
-        return self.penalty * (max(excess) if self.shared else sum(excess))
+        if self.shared or not self.weights:
+            return self.penalty * (max(excess) if self.shared else sum(excess))
+        paid = (one * price for one, price in zip(excess, self.prices, strict=True) if price is not None)
+        return sum(paid, 0 * self.penalty)
 
     def capped(self, multipliers: Mapping[str, Any]) -> list[Any]:
         """Return multipliers that prove a bound, in the order of the constraints: the given ones, scaled or clipped.
 
-        They are at least 0. For soft constraints each is clipped to the penalty, or, if it is shared, all are scaled
+        They are at least 0. For soft constraints each is clipped to its price, or, if it is shared, all are scaled
         so that their sum is at most the penalty.
         """
         given = [max(0, multipliers.get(name, 0)) for name in self.names]
         total = sum(given)
-        if self.penalty is None or total <= self.penalty:
+        if self.penalty is None or (self.shared and total <= self.penalty):
             return given
         if self.shared:
             return [one * (self.penalty / total) for one in given]
-        return [min(one, self.penalty) for one in given]
+        return [one if price is None else min(one, price) for one, price in zip(given, self.prices, strict=True)]
 
     def minorant(self, multipliers: Mapping[str, Any], plan: Any, subgradients: Mapping[str, Any]) -> tuple[Any, Any]:
         """Return g and c with Σ λ f(x') ≥ g · x' + c for every plan x', λ being the capped multipliers.
@@ -136,7 +156,10 @@ class Rows:
             terms["auxiliary"] = own.auxiliary
         if self.penalty is not None:
             excess, units = own.excess(one_for_all=self.shared)
-            blocks.add_columns("excess", len(units), objective=-sign * self.penalty * units, lower=0.0)
+            prices = [self.penalty] if self.shared else self.prices
+            costs = np.array([price or 0 for price in prices])
+            most = np.array([0.0 if price is None else math.inf for price in prices])
+            blocks.add_columns("excess", len(units), objective=-sign * costs * units, lower=0.0, upper=most)
             terms["excess"] = excess
         blocks.add_rows("constraints", terms, lower=own.lower, upper=own.limits)
 

@@ -110,9 +110,16 @@ def test_limits_that_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> N
     record = found(capsys, "patrol", "town.toml", *arguments, status=1)
     assert record["status"] == "infeasible"
     assert "often" in record["conflict"]
+    often = {one["constraint"]: one for one in record["relaxations"]}["often"]
+    assert often["bound"] == 6.0
+    assert often["together"] == pytest.approx(6.0 - often["loosen"])
+    most = f"visits(bank) >= {often['together'] - 1e-6} as often"
+    assert found(capsys, "patrol", "town.toml", "--limit", most)["status"] == "optimal"
     assert record["routes"] is None
     assert not Path("plan.npz").exists()
-    assert "There is no such strategy" in Path("plan.html").read_text()
+    page = Path("plan.html").read_text()
+    assert "There is no such strategy" in page
+    assert "loosen it alone by" in page
 
 
 @pytest.mark.parametrize(

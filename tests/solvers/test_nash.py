@@ -825,6 +825,7 @@ KEYS = [
     "preference",
     "least_violation",
     "conflict",
+    "relaxations",
     "steps",
     "step_levels",
     "step_gaps",
