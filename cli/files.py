@@ -217,6 +217,10 @@ class Record(dict[str, Any]):
 
         with doing(f"{spec} was read"):
             game = load_game(spec)
+        return self.take(game, constrained=constrained)
+
+    def take(self, game: "Game", *, constrained: bool = False) -> "Game":
+        """Record a game, print its notes, and return it; see :meth:`load`."""
         if not constrained and game.constraints:
             print_note(f"the constraints of {game.spec} are left out; treeplex solve applies them")
         for note in game.notes:

@@ -58,6 +58,7 @@ def reader(kind: type, expected: str = "", **limits: Any) -> Callable[[str], Any
 
 
 tolerance = reader(float, "a number of at least 0, such as 1e-4", minimum=0)
+_pot_share = reader(float, "a number of at least 0, such as 1e-4, or a share of a spot's pot, such as 0.1%", minimum=0)
 seconds = reader(float, "a number of seconds of at least 0, such as 60", minimum=0)
 whole = reader(int, "a whole number from 0 to 2^53, such as 1000", minimum=0, maximum=2**53, large=True)
 
@@ -83,7 +84,7 @@ def pot_tolerance(text: str) -> float:
         raise typer.BadParameter(
             f"{as_typed(text)}, expected a number of at least 0 with one per cent sign, as in 0.1%"
         )
-    return PotShare(tolerance(share)) if share != text.strip() else float(tolerance(text))
+    return PotShare(_pot_share(share)) if share != text.strip() else float(_pot_share(text))
 
 
 def tolerance_of(tol: float | None, game: Any) -> float | None:
@@ -332,7 +333,9 @@ class Checkpointing:
         if path is not None and resume not in (None, path):
             raise CommandLineError(f"--checkpoint {path} and --resume {resume} name two files; give the same file")
         if path is None and resume is not None and not any(Path(resume + end).exists() for end in ("", PREVIOUS)):
-            raise CommandLineError(f"--resume: {resume}: no such file; --checkpoint writes one")
+            from ..seqform.interchange.files import absence
+
+            raise CommandLineError(f"--resume: {resume}: {absence(resume)}; --checkpoint writes one")
         try:
             given = {} if every is None else {"every": seconds(every.removesuffix("s"))}
         except typer.BadParameter as error:

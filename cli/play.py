@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.limits import WORTH_WAITING, now, patient
-from ..seqform.sheet import Row, count, error, estimate, payoff, seconds, setting
+from ..seqform.sheet import Row, chips, count, error, estimate, payoff, seconds, setting
 from ..seqform.standard_error import is_terminal
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_interrupted
 from .files import STANDARD_OUTPUT, Record, check_files
+from .nodes import spot_of
 from .options import OPPONENT_HELP, GameArgument, JsonOption, seat, whole
 from .outputs import Outputs
 from .progress import building, filling, waiting
@@ -19,6 +20,7 @@ from .tables import print_rows
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from ..models.games.holdem.spot import HoldemSpot
     from ..models.play import MeanResult, PlayLogWriter, PublicGames, Results
     from ..seqform.arrays import Floats, Integers
     from ..seqform.game import Game
@@ -190,7 +192,7 @@ def _play_in_public(record: Record, game: "Game", games: int, seed: int) -> int:
     took, record["interrupted"] = now() - begun, False
     bounds = -game.payoff_scale, game.payoff_scale
     fair = _without_luck(game, profile, drawn)
-    return _deliver(record, paid, bounds, expected_payoffs(game, profile).tolist(), took, fair)
+    return _deliver(record, paid, bounds, expected_payoffs(game, profile).tolist(), took, fair, spot_of(game))
 
 
 def _without_luck(game: "Game", profile: "Profile", games: "Results | PublicGames") -> list[dict[str, Any]] | None:
@@ -209,6 +211,7 @@ def _deliver(
     expected: list[float] | None,
     took: float,
     luck_free: list[dict[str, Any]] | None = None,
+    spot: "HoldemSpot | None" = None,
 ) -> int:
     """Print and write the payoffs of games without a log."""
     import numpy as np
@@ -227,7 +230,7 @@ def _deliver(
             means[player] = student_interval(float(own.mean()), own.var(ddof=1) / len(own), len(own), _CONFIDENCE)
     return Outputs(record).deliver(
         ExitStatus.INTERRUPTED if record["interrupted"] else ExitStatus.SUCCESS,
-        lambda: _print(record),
+        lambda: _print(record, spot),
         lambda: {
             "games": len(rows),
             "mean": [None if each is None else each.mean for each in means],
@@ -264,30 +267,37 @@ def without_luck(found: "Mapping[str, Any]") -> str:
     return f"{mean}, standard error {deviation}{smaller}"
 
 
-def _print(record: dict[str, Any]) -> None:
+def _print(record: dict[str, Any], spot: "HoldemSpot | None" = None) -> None:
+    """Print the results; those of a spot as EV, in chips from the pot."""
+    names, added, title = ("seat 0", "seat 1"), 0.0, "result of {}"
+    if spot is not None:
+        names, added, title = ("oop", "ip"), spot.pot / 2, "EV of {}"
     rows = [
         Row("game", record["game"]),
         Row("seats", " and ".join(record["seats"])),
         Row("games", record["games"], count),
     ]
     for player, (mean, ends) in enumerate(zip(record["mean"], record["interval"], strict=True)):
-        label = f"result of seat {player}"
+        label = title.format(names[player])
         if record["expected"] is None:  # the game is not enumerated
             if mean is not None:
                 measured = {"mean": mean, "lower": ends[0], "upper": ends[1]}
                 rows.append(Row("mean", measured, estimate, label=label))
             continue
-        expected = f"expected {payoff(record['expected'][player])}"
+        paid = record["expected"][player] + added
+        expected = f"expected {payoff(paid) if spot is None else chips(paid)}"
         if mean is None:
             rows.append(Row("expected", expected, label=label))
         else:
-            measured = {"mean": mean, "lower": ends[0], "upper": ends[1]}
+            measured = {"mean": mean + added, "lower": ends[0] + added, "upper": ends[1] + added}
             rows.append(Row("mean", measured, estimate, f", {expected}", label))
     for player, found in enumerate(record["luck_free"] or ()):
         if found["standard_error"] is not None:
-            rows.append(Row("luck_free", without_luck(found), label=f"seat {player} without luck"))
+            of_pot = dict(found) | {"mean": found["mean"] + added}
+            rows.append(Row("luck_free", without_luck(of_pot), label=f"{names[player]} without luck"))
     if record["games"]:
         sure = f"at least {setting(record['confidence'])} for each interval, for any number of games"
         rows.append(Row("confidence", sure))
-    rows.append(Row("log", record["log"] or "None", meaning=f", of seat {record['observer']}"))
+    if record["log"]:
+        rows.append(Row("log", record["log"], meaning=f", of seat {record['observer']}"))
     print_rows(*rows, Row("seconds", record["seconds"], seconds))

@@ -229,6 +229,7 @@ def review(played: _Hands, *, scope: _Scope, logs: _Logs, time_limit: TimeOption
         shown.json, KEYS, files=played.hands, hero=played.hero, against=played.against, seat=played.seat,
         streets=list(scope.streets) if played.against == EQUILIBRIUM else None, confidence=shown.confidence,
     )  # fmt: skip
+    _check_spots(scope)
     if scope.spot is not None:
         return _print_spot(played, scope, logs)
     with record.interruptible(time_limit):
@@ -264,6 +265,24 @@ def review(played: _Hands, *, scope: _Scope, logs: _Logs, time_limit: TimeOption
         Output("decisions", "--csv", shown.csv, lambda path: write_file(path, _csv(found), "--csv"), answers=True),
         page(shown.html, lambda: pages().reviewed(record, review_sheet(record))),
     )
+
+
+def _check_spots(scope: _Scope) -> None:
+    """Raise an error if ranges or bet sizes cannot be read, before any hand is."""
+    from ..models.games.holdem.bets import Betting
+    from ..models.games.holdem.cards import Range
+    from ..seqform.errors import InvalidGameError
+
+    for option, text, parse in (
+        ("--oop", scope.oop, Range.parse),
+        ("--ip", scope.ip, Range.parse),
+        ("--bets", scope.bets, Betting),
+    ):
+        try:
+            if text is not None:
+                parse(text)
+        except InvalidGameError as error:
+            raise CommandLineError(f"{option}: {error}") from None
 
 
 def _reader(
@@ -368,7 +387,9 @@ class _Games:
                 "preflop strategy (.npz)"
             )
         if not Path(name).exists():
-            raise CommandLineError(f"--against {name}: no such file")
+            from ..seqform.interchange.files import absence
+
+            raise CommandLineError(f"--against {name}: {absence(name)}")
         self.tell(name)
         with doing(f"{name} was read"):
             if suffix == ".toml":

@@ -1,14 +1,14 @@
 """``treeplex simplify``: the best strategy that is simple to remember, and what it loses."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..seqform.limits import now, settling
-from ..seqform.sheet import Column, Row, Sheet, Table, chips, count, payoff
+from ..seqform.sheet import Column, Row, Sheet, Table, at_least, chips, count, payoff
 from . import spots
 from .errors import CommandLineError, deferring_interrupts, exit_status
 from .files import Record, check_files, command_line
@@ -197,6 +197,8 @@ def simplify(
         named = method or ("rounding" if frontier else None)
         steps.read_question("simplify", named, prefer=None, precision=None, **words)
         steps.read_spot()
+        if steps.spot is not None and steps.spot.rake:
+            raise CommandLineError(f"simplify: {game} has a rake, and losses are proven only without one; leave it out")
         steps.pose_problem()
         found = _frontier(steps, time_limit) if frontier else _Answer(steps, steps.find_solution())
     outputs = Outputs(record)
@@ -240,17 +242,13 @@ class _Answer:
     def sheet(self) -> Sheet:
         """The strategy's complexity and loss, as rows."""
         solution, game, found = self.solution, self.steps.loaded, self.solution.state.complexity
-        lost = _share_of(solution.exploitability, game)
-        of_pot = "" if lost is None else f" ({100.0 * lost:.3g} % of the pot)"
         return Sheet(
             [
                 Row("problem", f"{self.steps.asked} on {game.spec}"),
                 Row("method", solution.method.name),
                 Row("status", str(solution.status)),
                 Row("message", message_of(solution), label=""),
-                Row("player", solution.problem.player),
-                Row("guaranteed", solution.lower, payoff),
-                Row("loss", solution.exploitability, payoff, f" at most, against the value of the game{of_pot}"),
+                *(self.paid if self.steps.spot is None else self.earned(self.steps.spot)),
                 Row("steps", solution.state.steps, lambda steps: f"1/{steps}"),
                 Row("mixed", found.mixed, count, f" of {found.infosets:,} infosets with several actions"),
                 Row("sizes", found.sizes or None, count, " at most of an action at a public state"),
@@ -259,6 +257,23 @@ class _Answer:
                 Row("seconds", seconds_text()),
             ]
         )
+
+    @property
+    def paid(self) -> Iterator[Row]:
+        """The guaranteed payoff and the loss, as rows."""
+        yield Row("player", self.solution.problem.player)
+        yield Row("guaranteed", self.solution.lower, payoff)
+        yield Row("loss", self.solution.exploitability, payoff, " at most, against the value of the game")
+
+    def earned(self, spot: "HoldemSpot") -> Iterator[Row]:
+        """Yield the seat's guaranteed EV and the loss of a strategy of a spot, in chips, as rows."""
+        seat, lost = tuple(_SEATS)[self.steps.posed.player], self.solution.exploitability
+        yield spots.pot_row(spot)
+        yield Row("seat", seat)
+        ev = None if self.solution.lower is None else self.solution.lower + spot.pot / 2
+        yield Row("guaranteed", ev, at_least, f" chips, the EV of {seat} against any opponent")
+        of_pot = f" chips at most, against an equilibrium ({100.0 * lost / spot.pot:.3g} % of the pot)"
+        yield Row("loss", lost, payoff, of_pot)
 
     @property
     def monotone(self) -> str | None:

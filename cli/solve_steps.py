@@ -332,7 +332,9 @@ def _check_start(path: str | None, method: "Method") -> None:
         with Path(path).open("rb") as file:
             begins = file.read(len(_ARCHIVE))
     except FileNotFoundError:
-        raise CommandLineError(f"--start: {path}: no such file") from None
+        from ..seqform.interchange.files import absence
+
+        raise CommandLineError(f"--start: {path}: {absence(path)}") from None
     except (OSError, ValueError) as error:
         reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
         raise CommandLineError(f"--start: cannot read {path!r}: {reason.lower()}") from None

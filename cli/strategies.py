@@ -1,7 +1,7 @@
 """``treeplex show``, ``evaluate`` and ``compare``: strategies, their certificates and their differences."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -149,7 +149,9 @@ def _show_node(file: str, game: str | None, of: OfHands, json: str | None, other
 
     asked = next(f"--{name}" for name, value in vars(of).items() if value is not None)
     if file.lower().endswith(".npz") and not Path(file).exists():
-        raise CommandLineError(f"{asked}: {file}: no such file")
+        from ..seqform.interchange.files import absence
+
+        raise CommandLineError(f"{asked}: {file}: {absence(file)}")
     refuse_options(others, f"does not go with {asked}, which shows the hands at a node")
     record = Record(json, ("game", "parameters", "file", "at"), file=file)
     loaded = record.load(game_of_file(file, game))
@@ -567,7 +569,8 @@ def compare(
     check_files({"A": first, "B": second}, json=json, html=html)
     keys = ("game", "parameters", "a", "b", "players", "losses", "payoffs", "exploitability")
     record = Record(json, keys, a=first, b=second)
-    loaded = record.load(game_of_file(first, game))
+    spot = None if game is not None else _game_of_spot(first)
+    loaded = record.load(game_of_file(first, game)) if spot is None else record.take(spot)
     one, _ = _strategies(first, loaded, tuple(range(loaded.num_players)), normalise)
     with waiting(f"{second} on {loaded.spec}", shown=record.shown):
         other, _ = _strategies(second, loaded, tuple(range(loaded.num_players)), normalise)
@@ -697,7 +700,9 @@ def game_of_file(file: str, game: str | None) -> str:
     from ..seqform.strategy_files import game_of
 
     if not Path(file).exists():
-        raise CommandLineError(f"{file}: no such file; names such as nash and uniform need --game GAME")
+        from ..seqform.interchange.files import absence
+
+        raise CommandLineError(f"{file}: {absence(file)}; names such as nash and uniform need --game GAME")
     named = game_of(file)
     if not named:
         from ..seqform.interchange.files import other_kind
@@ -705,6 +710,15 @@ def game_of_file(file: str, game: str | None) -> str:
         hint = other_kind(file, "strategies")
         raise CommandLineError(f"{file} does not name its game; give it with --game GAME{hint}")
     return named
+
+
+def _game_of_spot(file: str) -> "Game | None":
+    """Return the game in the file of a solved spot, without locks; ``None`` for other files and names."""
+    if not (file.lower().endswith(".npz") and Path(file).is_file()):
+        return None
+    from ..models.games.holdem.solved import SolvedSpot
+
+    return replace(SolvedSpot.load(file).spot, bets=None, locks=()).game if SolvedSpot.recognises(file) else None
 
 
 def _strategies(

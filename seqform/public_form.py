@@ -83,7 +83,7 @@ class Boards:
 
 
 def steps_of(line: str) -> list[str]:
-    """Return the actions and cards of a line, in the notation of :meth:`PublicForm.find`.
+    """Return the actions and cards of a line, in the notation of :meth:`PublicForm.find`; ``root`` has none.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def steps_of(line: str) -> list[str]:
     """
     if not isinstance(line, str):
         raise InvalidGameError(f"received {shown(line)}, expected actions as a string, such as 'check, bet 120'")
-    return [" ".join(step.split()) for step in line.split(",")] if line.strip() else []
+    return [" ".join(step.split()) for step in line.split(",")] if line.strip().casefold() not in ("", "root") else []
 
 
 def place_of(steps: Sequence[str], number: int, names: Sequence[str], dealt: bool) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..models.constraints import LinearConstraint, functional_bound
 from ..models.games import families
-from ..models.games.holdem import SolvedSpot
+from ..models.games.holdem import HoldemSpot, SolvedSpot
 from ..models.games.holdem.browser import browser_blocks, earned, framed, title_of
 from ..models.games.holdem.spot import HoldemGame
 from ..models.games.patrol import PatrolGame, attacks
@@ -54,7 +54,7 @@ from ..seqform.interchange.page import (
 )
 from ..seqform.interchange.pictures import Figure
 from ..seqform.interchange.strategy_display import strategy_rows
-from ..seqform.sheet import Row, Sheet, count, error, payoff, short, typeset
+from ..seqform.sheet import Row, Sheet, at_least, at_most, count, error, payoff, short, typeset
 from ..seqform.strategy import Profile, Strategy
 from .answers import found_rows, sizes_of, solution_sheet
 from .methods import find_method
@@ -131,17 +131,25 @@ def _spot_page(
         prose(problem.in_words()),
         verdict(said, solution.status, solution.message),
         *browser_blocks(solved),
-        *certificate_blocks(solution),
-        prose(
-            f"Here player 0 is out of position, player 1 in position, and payoffs are EVs minus half of the pot, "
-            f"{number(solved.spot.pot / 2)}, so they sum to 0{', minus the rake' if solved.spot.rake else ''}.",
-            cls="dim",
-        ),
+        *certificate_blocks(solution, _in_chips(solution, solved.spot)),
         *_prices(solution),
         *_changes(solution, explore, moved),
         *_ending(solution, again),
     ]
     return framed(Page(f"{problem.name} on {problem.game.spec}", tuple(blocks)))
+
+
+def _in_chips(solution: Solution, spot: HoldemSpot) -> Content:
+    """Return what the players and payoffs of a spot's proof are, and the proven EV in chips."""
+    text = (
+        f"Here player 0 is out of position, player 1 in position, and payoffs are EVs minus half of the pot, "
+        f"{number(spot.pot / 2)}, so they sum to 0{', minus the rake' if spot.rake else ''}."
+    )
+    low, high = solution.lower, solution.upper
+    if solution.player is not None or low is None or high is None:
+        return prose(text)
+    proven = f"from {at_least(low + spot.pot / 2)} to {at_most(high + spot.pot / 2)}"
+    return prose(f"{text} The proven EV of the player out of position is {proven} chips.")
 
 
 def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequence[Content]) -> Page:
@@ -338,9 +346,10 @@ def _said(solution: Solution) -> list[Content]:
 # The certificate
 
 
-def certificate_blocks(solution: Solution) -> Iterator[Content]:
-    """Yield the explanation of the proof: the claim, its basis, and how it could fail."""
+def certificate_blocks(solution: Solution, *units: Content) -> Iterator[Content]:
+    """Yield the explanation of the proof: its `units`, the claim, its basis, and how it could fail."""
     yield heading("Why you can trust this")
+    yield from units
     certificate, problem, player = solution.certificate, solution.problem, solution.player
     lower, upper, game = solution.lower, solution.upper, problem.game
     infeasibility = solution.infeasibility

@@ -155,6 +155,8 @@ def nearest_size(sizes: Sequence[tuple[float, int]], size: float) -> int:
     return first if near else second
 
 
+#: Why hands with another stack than the model's are left out.
+_STACKS = "other stacks"
 _WAGER = re.compile(r"(?:bet|raise) [0-9.]+")
 
 
@@ -231,11 +233,14 @@ def hand_observations(
     passed = np.zeros(len(form.players), dtype=np.int64)
     held, seen = (np.zeros((len(passed), len(form.states[seat])), dtype=np.int64) for seat in (player, 1 - player))
     left_out: Counter[str] = Counter()
+    depths: Counter[int] = Counter()  # of the hands with other stacks, in big blinds
     own, other = 1 - player, player  # with two seats, the second one has the button and the small blind
     for hand in hands:
         reason = _other(hand, own, name, opponent, rules, share)
         if reason:
             left_out[reason] += 1
+            if reason == _STACKS:
+                depths[round(min(hand.stacks) / hand.big_blind)] += 1
             continue
         try:
             big_blind = float(hand.big_blind)
@@ -252,7 +257,8 @@ def hand_observations(
         if theirs is not None:
             seen[nodes[-1], theirs] += 1
     if left_out and not passed[0]:
-        reasons = ", ".join(f"{count:,} of {reason}" for reason, count in left_out.items())
+        usual = {_STACKS: f", most often {depths.most_common(1)[0][0]:,} big blinds"} if depths else {}
+        reasons = ", ".join(f"{count:,} of {reason}{usual.get(reason, '')}" for reason, count in left_out.items())
         raise PlayLogError(f"no hand counts, expected hands with the given names, seats and stacks; skipped: {reasons}")
     return LineObservations(game, player, passed, held, seen, lines.first_street, probe, dict(left_out))
 
@@ -274,7 +280,7 @@ def _other(hand: Hand, own: int, name: str | None, opponent: str | None, rules: 
     if not (unit and in_order and posted == expected):
         return "other blinds"
     if abs(float(min(hand.stacks) / hand.big_blind) - float(rules.stack)) > share * float(rules.stack):
-        return "other stacks"
+        return _STACKS
     return None
 
 

@@ -12,6 +12,7 @@ import sys
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO, StringIO
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..budget import ENVIRONMENT_VARIABLE, Budget
-from ..errors import GameFileError, GameTooLargeError, InvalidGameError, one_line, one_of, shown
+from ..errors import GameFileError, GameTooLargeError, InvalidGameError, nearest, one_line, one_of, shown
 from ..memory import in_words
 from .encoding import from_json, to_json
 
@@ -28,6 +29,8 @@ if sys.platform != "win32":
 
 #: The largest size of a game file, in bytes. A node takes about 100 bytes of it, and about a kilobyte of memory.
 MAX_BYTES = 2**28
+#: At most this many names in a folder are compared with that of a missing file.
+_SIBLINGS = 1_000
 #: Bytes of memory for each byte of a graph in GraphML or JSON: nodes without attributes take up to 60, games 12 to 20.
 GRAPH_EXPANSION = 64
 
@@ -372,6 +375,29 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
         passing.write_bytes(content)
 
 
+def absence(path: str | os.PathLike[str]) -> str:
+    """Return that there is no such file, and the file in its folder with the most similar name, if there is one.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from treeplex.seqform.interchange.files import absence
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     open(os.path.join(folder, "river.toml"), "w").close()
+    ...     absence(os.path.join(folder, "rivr.toml")), absence(os.path.join(folder, "x.efg"))
+    ('no such file (did you mean river.toml?)', 'no such file')
+    """
+    folder, name = os.path.split(os.fspath(path))
+    try:
+        with os.scandir(folder or ".") as entries:
+            names = sorted(one_line(entry.name) for entry in islice(entries, _SIBLINGS))
+        # Equal suffixes alone make no names similar.
+        near = nearest(name, [one for one in names if nearest(Path(name).stem, [Path(one).stem])])
+    except (OSError, ValueError):
+        near = ""
+    return f"no such file{near}"
+
+
 @contextlib.contextmanager
 def refusing_unreadable(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn an error in reading a game file into a one-line message that names the file.
@@ -386,7 +412,7 @@ def refusing_unreadable(path: str | os.PathLike[str]) -> Iterator[None]:
         try:
             yield
         except FileNotFoundError:
-            raise GameFileError("no such file") from None
+            raise GameFileError(absence(path)) from None
         except InvalidGameError:  # a ValueError too
             raise
         except (OSError, ValueError) as error:
@@ -432,7 +458,7 @@ def refusing_damaged(path: object, what: str, refusal: type[ValueError], expecte
     try:
         yield
     except FileNotFoundError:
-        raise refusal(f"{named}: no such file") from None
+        raise refusal(f"{named}: {absence(str(path))}") from None
     except GameTooLargeError as error:
         raise GameTooLargeError(f"{named}: {error}") from None
     except refusal:

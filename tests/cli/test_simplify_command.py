@@ -1,5 +1,6 @@
 """``treeplex simplify``: simple strategies, what they lose, and what is refused."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from treeplex.cli import main
 from treeplex.cli.simplify import GRIDS, KEYS
 from treeplex.models.games.holdem import SolvedSpot
 from treeplex.seqform.evaluate import worst_case
+from treeplex.seqform.sheet import at_least
 
 RIVER = """\
 board = "QcJc9c3d2d"
@@ -30,6 +32,7 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     (tmp_path / "river.toml").write_text(RIVER, encoding="utf-8")
+    (tmp_path / "raked.toml").write_text(RIVER + "[rake]\nrate = 0.05\n", encoding="utf-8")
 
 
 def test_a_simple_strategy_is_written_and_loses_what_is_said(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,6 +88,30 @@ def test_a_spot(capsys: pytest.CaptureFixture[str]) -> None:
     assert record["loss_share"] == pytest.approx(record["exploitability"] / 100.0)
     profile = SolvedSpot.load("spot.npz").profile
     assert -profile.best_response_values[0] == pytest.approx(record["lower"], abs=1e-4)
+    # On the terminal, payoffs are EVs from the pot of 100.
+    assert main(["simplify", "river.toml", "--seat", "ip", "--steps", "4"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "pot 100, 100 behind, river QcJc9c3d2d seat ip guaranteed" in printed
+    assert f"guaranteed {at_least(record['lower'] + 50)} chips, the EV of ip against any opponent" in printed
+    assert f"loss {record['exploitability']:.10f} chips at most, against an equilibrium" in printed
+    # A solved spot's file names its game.
+    assert main(["compare", "spot.npz", "spot.npz"]) == 0
+    assert "plays the same at every infoset" in capsys.readouterr().out
+
+
+def test_results_of_play_on_a_spot_are_evs(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("phevaluator")
+    seats = ["--seat0", "uniform", "--seat1", "uniform", "--games", "50"]
+    record = json_of(capsys, "play", "river.toml", *seats)
+    assert main(["play", "river.toml", *seats]) == 0
+    printed = capsys.readouterr().out
+    for place, seat in enumerate(("oop", "ip")):
+        mean = record["mean"][place] + 50
+        assert re.search(
+            rf"EV of {seat} +{mean:.4g} in \[.*\], expected {record['expected'][place] + 50:.2f}\n", printed
+        )
+        assert re.search(rf"{seat} without luck +{record['luck_free'][place]['mean'] + 50:.10f}", printed)
+    assert "log" not in printed
 
 
 def test_limits_between_hands(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,7 +172,8 @@ def test_the_frontier_and_the_loss_of_a_spot(capsys: pytest.CaptureFixture[str])
         ("river.toml --classes rank", "simplify: river.toml has no classes named 'rank' (did you mean ranks?)"),
         ("river.toml --monotone flod", "simplify: monotone names 'flod' (did you mean fold?)"),
         ("river.toml --menus 33%", "--menus '33%': expected two or more different menus of sizes"),
-        ("river.toml --menus 33%;x", "--menus: bets oop flop at character 1: 'x', expected 60%, e or a"),
+        ("river.toml --menus 33%;x", "--menus: bets at character 1: 'x', expected 60%, 120c, e or a"),
+        ("raked.toml --steps 4", "simplify: raked.toml has a rake, and losses are proven only without one; leave it"),
         ("kuhn --step 1", "no such option: --step (did you mean --steps?)"),
         ("kuhn --steps 2 --method dcfr", "method dcfr cannot solve simplify: use branch-and-bound, rounding"),
         ("leduc --steps 4 --time-limit 0", "time limit reached: 0 s passed"),

@@ -255,6 +255,8 @@ def test_a_solved_spot_is_kept_shown_and_started_from(tmp_path, capsys):
     first = json_of(capsys, "solve", "toy.toml", "--method", "dcfr", "--tol", "0.01%", *files)
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert "Out of position earns" in (tmp_path / "a.html").read_text(encoding="utf-8")
+    at_first, root = (json_of(capsys, "show", "a.npz", "--at", line)["at"] for line in ("", "root"))
+    assert at_first == root
     again = json_of(capsys, "show", "a.npz", "--at", "check", "--hands", "QQ")
     assert again["ev"] == pytest.approx(first["ev"], abs=1e-4)
     assert again["exploitability"] == pytest.approx(first["exploitability"], abs=1e-4)
@@ -329,7 +331,8 @@ def test_a_sweep_takes_spots_and_tolerances_in_per_cent(tmp_path, capsys):
          "as 1e-4")),
         ("solve kuhn --hands AsKs", "--hands AsKs: expected a spot of hold'em (.toml), but GAME is kuhn"),
         ("solve toy.toml --tol -1%",
-         "invalid value for '--tol': -1, expected a number of at least 0, such as 1e-4 (see treeplex solve --help)"),
+         ("invalid value for '--tol': -1, expected a number of at least 0, such as 1e-4, or a share of a spot's pot, "
+          "such as 0.1% (see treeplex solve --help)")),
         ("solve toy.toml --tol 1%%",
          ("invalid value for '--tol': 1%%, expected a number of at least 0 with one per cent sign, as in 0.1% "
          "(see treeplex solve --help)")),
@@ -376,6 +379,7 @@ def test_a_sweep_takes_spots_and_tolerances_in_per_cent(tmp_path, capsys):
          ".npz, .toml")),
         ("info toy.toml:pot=3", "toy.toml: a game in a file takes no parameters, received pot=3"),
         ("info nowhere.toml", "nowhere.toml: no such file"),
+        ("solve to.toml", "to.toml: no such file (did you mean toy.toml?)"),
     ],
     ids=lambda one: one[:30],
 )  # fmt: skip

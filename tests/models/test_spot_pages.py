@@ -123,6 +123,25 @@ def test_a_river_in_a_browser(toy, tmp_path, chromium):
         assert page.locator(".hand").first.bounding_box()["width"] > 20
 
 
+def test_printing_a_page_prints_its_chart(toy, tmp_path, chromium):
+    path = tmp_path / "river.html"
+    spot_page(toy, more=[prose(f"line {number}") for number in range(200)]).save(path)
+    with opened(chromium, path) as page:
+        for size in ("A4", "Letter"):
+            assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format=size))) == 1
+        assert page.locator(".unprinted").count() == 0  # afterwards the page is as before
+        # What each button prints, on paper.
+        page.emulate_media(media="print")
+        page.evaluate(
+            "window.print = () => { dispatchEvent(new Event('beforeprint')); "
+            "window.seen = ['.hands', '.printed', '.spot-table', 'h1', 'footer'].map(one => "
+            "document.querySelector(one).checkVisibility()); dispatchEvent(new Event('afterprint')); }"
+        )
+        for button, seen in (("Print chart", [True, True, False, False, False]), ("Print all", [True] * 5)):
+            page.get_by_text(button, exact=True).dispatch_event("click")
+            assert page.evaluate("window.seen") == seen
+
+
 @thorough
 def test_a_turn_in_a_browser(turn, tmp_path, chromium):
     path = tmp_path / "turn.html"

@@ -303,6 +303,7 @@ class Betting:
         >>> [str(size) for size in Betting("60%, a").with_menu(1, "33%").listed("bets", 1, 2)]
         ['33%']
         """
+        Size.read(text, "bets", raising=False)
         given: Any = self.bets if isinstance(self.bets, Mapping) else {"": self.bets}
         return replace(self, bets={**given, **{f"{SEATS[seat]} {street}": text for street in STREETS}})
 

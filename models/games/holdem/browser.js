@@ -251,7 +251,8 @@
         el("th", "", SEATS[seat].toUpperCase()), el("td", "", worth(means.ev[seat])), el("td", "", percent(means.equity[seat])));
       const both = el("table", "pair", el("thead", "", el("tr", "", el("th", ""), el("th", "", state.unit === "chips" ? "EV" : `EV, ${units[state.unit][0]}`), el("th", "", "equity"))), el("tbody", "", row(0), row(1)));
       const frequencies = steps[state.depth].actions.map((action, place) => `${action} ${percent(means.plays[place])}`).join(" · ");
-      const line = el("div", "printed", el("b", "", `${SEATS[mover].toUpperCase()} to act · ${state.path.slice(0, state.depth).join(", ") || "at the root"}`), el("div", "", frequencies));
+      const sort = { action: "", ev: ", by EV", equity: ", by equity" }[state.by];
+      const line = el("div", "printed", el("b", "", `${SEATS[mover].toUpperCase()} to act · ${state.path.slice(0, state.depth).join(", ") || "at the root"}`), el("div", "", frequencies), el("div", "dim", `Hands of ${SEATS[state.seat].toUpperCase()}${sort}`));
       head.replaceChildren(line, el("div", "", el("span", "board", ...board.map((one) => card(one))), el("div", "dim", `pot ${chips(pot)}`)), both);
     };
 
@@ -268,16 +269,18 @@
       choice(state.seat, [[0, "OOP"], [1, "IP"]], (seat) => { state.seat = seat; fresh(); }),
       choice(state.by, [["action", "Actions"], ["ev", "EV"], ["equity", "Equity"]], (by) => { state.by = by; }),
       choice(state.unit, Object.entries(units).map(([unit, [text]]) => [unit, text]), (unit) => { state.unit = unit; drawRunouts(runs); }),
-      knob("Print chart", print));
-    // Prints the chart alone, on one page.
-    const print = () => {
-      const hidden = [];
-      for (let one = box; one !== document.body; one = one.parentElement) hidden.push(...[...one.parentElement.children].filter((each) => each !== one));
-      hidden.push(table, chosen, runouts);
-      hidden.forEach((each) => each.classList.add("unprinted"));
-      addEventListener("afterprint", () => hidden.forEach((each) => each.classList.remove("unprinted")), { once: true });
-      window.print();
+      knob("Print chart", print), knob("Print all", printAll));
+    // A spot's page is printed as the chart alone, on one page; in a notebook, only the button does so.
+    let whole = false;
+    const isolate = () => {
+      const others = [table, chosen, runouts];
+      for (let one = box; one !== document.body; one = one.parentElement) others.push(...[...one.parentElement.children].filter((each) => each !== one));
+      others.forEach((each) => each.classList.add("unprinted"));
     };
+    addEventListener("beforeprint", () => { if (!whole && document.body.classList.contains("treeplex")) isolate(); });
+    addEventListener("afterprint", () => document.querySelectorAll(".unprinted").forEach((each) => each.classList.remove("unprinted")));
+    const print = () => { isolate(); window.print(); };
+    const printAll = () => { whole = true; window.print(); whole = false; };
 
     const shade = (part) => {  // from orange to blue; black is read on all of them
       const stops = spot.shades.map((hue) => [1, 3, 5].map((place) => parseInt(hue.slice(place, place + 2), 16)));

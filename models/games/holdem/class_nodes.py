@@ -50,8 +50,7 @@ class ClassNode(ChartedNode):
         self.pot = sum(self.paid)
 
     def _title(self, who: str) -> str:
-        everyone = "both" if len(self.seats) == 2 else "all"
-        return f"{who or everyone} after {', '.join(self.path) or 'the blinds'}, pot {self.pot_text}"
+        return f"{who or 'nobody to act'} after {', '.join(self.path) or 'the blinds'}, pot {self.pot_text}"
 
     @cached_property
     def strategy(self) -> Floats:

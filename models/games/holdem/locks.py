@@ -29,7 +29,8 @@ from .situation import Situation
 _EXAMPLE = 'ip at "bet 120": fold 40%'
 #: An action, the kind of bound, and the number.
 _ITEM = re.compile(
-    r"(?P<action>\S.*?)\s*(?P<sense><=|>=|==?|\bat most\b|\bat least\b)?\s*(?<![\d.])(?P<number>[\d.][\d.eE/-]*\s*%?)"
+    r"(?P<action>\S.*?)\s*(?P<sense><=|>=|=<|=>|==?|\bat most\b|\bat least\b)?"
+    r"\s*(?<![\d.])(?P<number>[\d.][\d.eE/-]*\s*%?)"
 )
 #: An action, and how often it was seen among the opportunities.
 _COUNTED = re.compile(
@@ -698,17 +699,20 @@ def _read_counted(found: "re.Match[str]") -> Counted:
 
 
 def _read_item(found: "re.Match[str]") -> Bound:
-    text = found["number"].strip()
+    text, sign = found["number"].strip(), found["sense"] or ""
+    if sign in ("=<", "=>"):
+        raise InvalidConstraintError(f"{found['action']}: received {sign!r}, expected {sign[::-1]!r}")
     try:
         number = parse_number(text.removesuffix("%").rstrip())
     except ValueError as error:
         raise InvalidConstraintError(f"{shown(text, 60)}: {error}") from None
     number = number / 100 if text.endswith("%") else number
     if not 0 <= number <= 1:
+        meant = f"; write {text}%" if 1 < number <= 100 and not text.endswith("%") else ""
         raise InvalidConstraintError(
-            f"{found['action']}: {text} is not a probability, expected a number from 0 to 1, or 0% to 100%"
+            f"{found['action']}: {text} is not a probability, expected a number from 0 to 1, or 0% to 100%{meant}"
         )
-    sense: Any = _SENSES.get(found["sense"] or "", "==")
+    sense: Any = _SENSES.get(sign, "==")
     return Bound(found["action"], sense, number)
 
 

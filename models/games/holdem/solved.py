@@ -148,7 +148,7 @@ class SolvedSpot:
         # From high cards to low ones, with the suits of a rank together.
         rows.sort(key=lambda row: (-RANKS.index(row["card"][0]), "shdc".index(row["card"][1])))
         goes_on = f", then {', '.join(then)}" if then else ""
-        acting = f"{nodes[0].mover} to act" if nodes[0].mover else "both"
+        acting = f"{nodes[0].mover or 'nobody'} to act"
         title = f"{acting} {after(', '.join(before))} by the next card{goes_on}"
         return SpotTable(title, ({"card": "all", "weight": float(shares.sum())} | mean, *rows), pot=nodes[0].pot)
 
@@ -268,7 +268,9 @@ class SpotNode(ChartedNode):
         self.pot = place.pot
 
     def _title(self, who: str) -> str:
-        return f"{who or 'both'} {after(', '.join(self.path))}, board {' '.join(self.board)}, pot {self.pot_text}"
+        return (
+            f"{who or 'nobody to act'} {after(', '.join(self.path))}, board {' '.join(self.board)}, pot {self.pot_text}"
+        )
 
     def __str__(self) -> str:
         return super().__str__() + (f"; rake {told(self.rake, self.worth_text)}" if self.solved.spot.rake else "")
