@@ -25,6 +25,8 @@ from .road_map import RoadMap as RoadMap
 from .schedules import LimitCheck as LimitCheck
 from .schedules import Schedule as Schedule
 from .schedules import schedule as schedule
+from .uncertainty import Scenario as Scenario
+from .uncertainty import Uncertainty as Uncertainty
 from .units_payoff import units_payoff as units_payoff
 from .words import Route as Route
 from .words import likely_routes as likely_routes

@@ -20,6 +20,7 @@ from .declarations import KINDS
 from .game import PatrolGame, patrol_of
 from .patrol import Patrol
 from .road_map import BOTH_WAYS, RoadMap
+from .uncertainty import Uncertainty
 
 #: The version of the declaration; strategies have the format of strategy files.
 _PLAN = 1
@@ -138,7 +139,9 @@ def _patrol(metadata: Mapping[str, Any], arrays: Mapping[str, Any]) -> Patrol:
     )
     declared = {name: value for name, value in metadata["patrol"].items() if name != "table"}
     for name, kind in KINDS.items():
-        declared[name] = [kind(**one) for one in declared[name]]
+        declared[name] = [kind(**one) for one in declared.get(name, ())]  # scenarios are newer than the format
+    if declared.get("uncertainty") is not None:
+        declared["uncertainty"] = Uncertainty(**declared["uncertainty"])
     if declared.get("clock") is not None:
         declared["clock"] = Clock(**declared["clock"])
     return Patrol(roads, **declared)
