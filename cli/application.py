@@ -111,6 +111,7 @@ _ALSO_CALLED = {
     "portfolio A B --opponent C": "bandit exp3 ucb ucb1 arms explore",
     "patrol MAP": "security patrols map roads police guard",
     "patrol schedule PLAN": "schedule routes calendar days",
+    "patrol learn LOG": "incidents crime uncertainty estimate interval",
     "patrol export PLAN FILE": "geojson gis gpkg geopackage qgis",
     "simplify GAME": "purify round discretise discretize",
     "solve GAME": "run train optimise optimize compute",
@@ -220,6 +221,10 @@ GROUPS = {
         "patrol export": (
             "patrol",
             "Write a plan for a geographic information system, or as a table.",
+        ),
+        "patrol learn": (
+            "incidents",
+            "Learn intervals of the probabilities of attackers from a log of incidents.",
         ),
     },
     "Strategies and files": {

@@ -135,10 +135,15 @@ class RobustPlan(Displayed):
         Raises
         ------
         UnsupportedProblemError
-            If the limits cannot be met.
+            If the limits cannot be met, or the measure is ``regret``: a change also changes the best plans with which
+            regret compares.
         InvalidGameError
             As for :func:`~treeplex.solvers.what_if`.
         """
+        if self.robust == "regret":
+            raise UnsupportedProblemError(
+                "what if: a change also changes the best plans with which regret compares, expected worst or cvar:LEVEL"
+            )
         return worth_of(
             patrol_of(self.game), self.solution, changes, lambda game: robust_game(game, self.robust, **how), **how
         )
@@ -196,8 +201,8 @@ def solve_robust(game: PatrolGame, robust: str = "worst", method: Any = None, **
 
     where c is zero except for regret, and Q contains all weights for the worst case and for regret, and those with
     :math:`q_k \le p_k / (1 - \alpha)` for CVaR (Rockafellar and Uryasev 2000). For regret, c_k is the proven lower
-    bound on :math:`\min_y V_k(y)`. The upper bound on regret is therefore proven, and the lower bound is too high by at
-    most the largest gap between the bounds on :math:`\min_y V_k(y)`.
+    bound on :math:`\min_y V_k(y)`, so the upper bound on regret is proven. The lower bound is reduced by the largest
+    gap between the bounds on :math:`\min_y V_k(y)`, so it is proven too.
 
     References
     ----------
@@ -232,6 +237,10 @@ def solve_robust(game: PatrolGame, robust: str = "worst", method: Any = None, **
     if total is not None:
         how["time_limit"] = max(0.0, total - (now() - started))
     solution = solve_patrol(posed, method, **how)
+    slack = max(case.slack for case in posed.patrol.cases)
+    if slack > 0.0 and solution.lower is not None:
+        certificate = replace(solution.certificate, lower=solution.lower - slack)
+        solution = replace(solution, certificate=certificate)
     found = () if solution.infeasibility is not None else _outcomes(posed, solution.profile[1], solution.profile[0])
     return RobustPlan(game, robust, solution, found)
 
@@ -292,9 +301,8 @@ def robust_game(game: PatrolGame, robust: str, method: Any = None, **how: Any) -
         As for :func:`solve_robust`.
     """
     patrol = patrol_of(game)
-    name, level = measure_of(robust)
-    if name != "regret":
-        return RobustGame(game, *worst_cases(patrol), level)
+    if measure_of(robust)[0] != "regret":
+        return RobustGame(game, *worst_cases(patrol), robust)
     groups, cases = regret_cases(patrol)
     shifted, total, started = [], how.pop("time_limit", None), now()
     for number, case in enumerate(cases):
@@ -303,10 +311,11 @@ def robust_game(game: PatrolGame, robust: str, method: Any = None, **how: Any) -
         alone = solve_patrol(RobustGame(game, groups, (case,)), method, **how)
         if alone.infeasibility is not None:
             return alone
-        if alone.lower is None:
+        if alone.lower is None or alone.upper is None:
             raise UnsupportedProblemError(f"regret: no bound is known for the case {case.name}; expected more time")
-        shifted.append(replace(case, shift=float(alone.lower)))
-    return RobustGame(game, groups, tuple(shifted))
+        slack = max(0.0, float(alone.upper) - float(alone.lower))
+        shifted.append(replace(case, shift=float(alone.lower), slack=slack))
+    return RobustGame(game, groups, tuple(shifted), robust)
 
 
 def _outcomes(game: RobustGame, plan: Strategy, attackers: Strategy | None = None) -> tuple[CaseOutcome, ...]:

@@ -159,13 +159,25 @@ def test_probabilities_of_entries_and_targets_agree_with_cvxpy(seed):
     plan = solve_robust(PatrolGame(replace(patrol, uncertainty=uncertain)), "worst")
     oracle, goals = Oracle(patrol), gang.goals
     cells = list(product(["n0", "n5"], ["n3", "n4"]))
-    earned = [oracle.earns(0, {goal: goals[goal]}, entries=[entry]) for entry, goal in cells]
+    earned = [
+        oracle.earns(0, {name: value * (name == goal) for name, value in goals.items()}, entries=[entry])
+        for entry, goal in cells
+    ]
     rows = np.array([[cell[0] == "n0" for cell in cells], [cell[0] == "n5" for cell in cells],
                      [cell[1] == "n3" for cell in cells]], dtype=float)  # fmt: skip
     level, above, below = cp.Variable(), cp.Variable(3, nonneg=True), cp.Variable(3, nonneg=True)
     oracle.rows += [one <= level + rows[:, cell] @ (above - below) for cell, one in enumerate(earned)]
     expected = oracle.least(level + np.array([0.5, 0.9, 0.6]) @ above - np.array([0.2, 0.4, 0.1]) @ below)
     assert plan.value == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_attackers_of_whom_nothing_is_known_choose_freely(seed):
+    patrol = town(seed, types=1)
+    patrol = replace(patrol, attackers=[replace(patrol.attackers[0], entries=["n0", "n5"], may_stay_away=True)])
+    unknown = Uncertainty(entries={"n0": (0.0, 1.0)}, targets={"n3": (0.0, 1.0)})
+    plan = solve_robust(PatrolGame(replace(patrol, uncertainty=unknown)))
+    assert plan.value == pytest.approx(solve_patrol(PatrolGame(patrol)).value, abs=1e-7)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -208,11 +220,13 @@ def test_the_plan_is_one_of_the_declared_game(tmp_path):
 
 def test_changes_are_solved_with_the_same_measure():
     game = PatrolGame(replace(town(2), uncertainty=Uncertainty(goals={"n3": (0.0, 9.0)})))
-    for robust in ("worst", "regret"):
+    for robust in ("worst", "cvar:0.5"):
         plan = solve_robust(game, robust)
         (row,) = plan.what_if(["unit n3"])
         other = PatrolGame(replace(game.patrol, units=[*game.patrol.units, Unit(base="n3")]))
         assert row.value == pytest.approx(solve_robust(other, robust).value, abs=1e-7)
+    with pytest.raises(UnsupportedProblemError, match="regret compares"):
+        solve_robust(game, "regret").what_if(["unit n3"])
 
 
 @pytest.mark.slow
@@ -245,7 +259,7 @@ def test_extreme_probabilities():
         ({"types": {"gang 9": (0, 1)}}, "which is no type of attackers"),
         ({"types": {"gang 0": (0.6, 1.0), "gang 1": (0.5, 1.0)}}, "the lower ends sum to 1.1, expected at most 1"),
         ({"types": {"gang 0": (0.0, 0.4), "gang 1": (0.0, 0.5)}}, "the upper ends sum to 0.9, expected at least 1"),
-        ({"types": {"gang 0": (0.2, 1.5)}}, "expected a number in [0, 1]"),
+        ({"types": {"gang 0": (0.2, 1.5)}}, "uncertainty.types: gang 0 is 1.5, expected a number from 0 to 1"),
         ({"types": [1]}, "uncertainty.types is [1], expected intervals by name"),
         ({"entries": {"n3": 0.5}}, "which is no entry of attackers"),
         (

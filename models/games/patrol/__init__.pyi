@@ -11,6 +11,9 @@ from .gis import plan_features as plan_features
 from .gis import plan_rows as plan_rows
 from .gis import write_plan as write_plan
 from .gis import write_schedule as write_schedule
+from .incidents import IncidentLog as IncidentLog
+from .incidents import Learned as Learned
+from .incidents import read_incidents as read_incidents
 from .map_files import read_map as read_map
 from .map_pictures import animate_map as animate_map
 from .map_pictures import draw_map as draw_map

@@ -37,7 +37,7 @@ class Group:
     entry, target : str
         The node where the group enters, and its goal; empty if attackers choose them.
     comes : bool
-        Whether a route leads from the entry to the goal in time; otherwise the group stays away.
+        Whether a route leads from the entry to a goal in time; otherwise the group stays away.
     """
 
     name: str
@@ -81,7 +81,10 @@ class Case:
     bounds : tuple of Bound
         Otherwise, the intervals of probabilities.
     shift : float, optional
-        For regret, the amount that is subtracted from attackers' earnings.
+        For regret, the amount that is subtracted from attackers' earnings: a lower bound on what they earn against the
+        best plan for this case.
+    slack : float
+        The amount by which that bound may be too low.
     """
 
     name: str
@@ -90,6 +93,7 @@ class Case:
     shares: Floats | None
     bounds: tuple[Bound, ...] = ()
     shift: float | None = None
+    slack: float = 0.0
 
 
 def check_uncertainty(patrol: Patrol) -> None:
@@ -271,7 +275,7 @@ def groups_of(patrol: Patrol) -> tuple[Group, ...]:
                 changed["entries"] = {entry: windows[entry]} if isinstance(one.entries, Mapping) else [entry]
             if target is not None:
                 names.append(f"to {_name(patrol, target)}")
-                changed["goals"] = {target: one.goals[target]}
+                changed["goals"] = {goal: value if goal == target else 0.0 for goal, value in one.goals.items()}
             name, own = " ".join(names), replace(one, **changed)
             comes = not changed or _has_route(patrol, replace(own, probability=None))
             at, to = ("" if each is None else _name(patrol, each) for each in (entry, target))
@@ -415,8 +419,8 @@ def worst_cases(patrol: Patrol) -> tuple[tuple[Group, ...], tuple[Case, ...]]:
 
 
 def _of_group(patrol: Patrol, group: Group, values: Mapping[str, float]) -> Mapping[str, float]:
-    """Return the values of a group's own goals."""
-    return {name: value for name, value in values.items() if group.target in ("", name)}
+    """Return the values of goals to a group: 0 for those that it does not pursue."""
+    return {name: value if group.target in ("", name) else 0.0 for name, value in values.items()}
 
 
 def regret_cases(patrol: Patrol) -> tuple[tuple[Group, ...], tuple[Case, ...]]:
@@ -462,7 +466,7 @@ def regret_cases(patrol: Patrol) -> tuple[tuple[Group, ...], tuple[Case, ...]]:
 
 def _extreme_goals(patrol: Patrol, group: Group, intervals: Mapping[str, Interval]) -> Iterator[Mapping[str, float]]:
     """Yield the values in which a group's goals are uncertain: one at its upper end, the others at their lower ends."""
-    own = {name: ends for name, ends in intervals.items() if group.target in ("", name)}
+    own = {name: ends if group.target in ("", name) else (0.0, 0.0) for name, ends in intervals.items()}
     low = {name: ends[0] for name, ends in own.items()}
     uncertain = [name for name, ends in own.items() if ends[0] < ends[1]]
     meeting, step = patrol.worth(group.type)
@@ -483,7 +487,8 @@ def _words(
     found = []
     for group, values in zip(groups, goals, strict=True):
         ends = intervals[group.type]
-        each = [f"{name} {value:g}" for name, value in values.items() if ends[name][0] < ends[name][1]]
+        uncertain = [name for name, (low, high) in ends.items() if low < high and group.target in ("", name)]
+        each = [f"{name} {values[name]:g}" for name in uncertain]
         if each:
             found.append(" ".join([*([f"{group.name}:"] if len(groups) > 1 else []), ", ".join(each)]))
     if point is not None:

@@ -16,7 +16,7 @@ from ....seqform.polytope import best_response_value
 from ....seqform.sequence_form import SequenceForm
 from ....seqform.strategy import Strategy
 from ...constraints import LinearConstraint, RiskConstraint
-from .cases import Bound, Case, Group, scenarios_of
+from .cases import Bound, Case, Group, measure_of, scenarios_of
 from .game import PatrolGame, patrol_of
 from .patrol import Patrol
 from .walker import Party, Root, party
@@ -50,7 +50,7 @@ class CasePatrol(Patrol):
             for group, goals in zip(groups, case.goals, strict=True)
             if group.comes
         ]
-        changed = {"attackers": attackers, "limits": (), "uncertainty": None, "scenarios": (), "table": None}
+        changed = {"attackers": attackers, "uncertainty": None, "scenarios": (), "table": None}
         return cls(**(declared | changed), groups=groups, cases=cases)
 
     @cached_property
@@ -158,14 +158,15 @@ class RobustGame(PatrolGame):
         The game of the declaration.
     groups : tuple of Group
     cases : tuple of Case
-    level : float
-        α of the mean of the worst scenarios, CVaR; with 1, attackers choose the case freely.
+    robust : str
+        The measure: ``worst``, ``cvar:LEVEL`` or ``regret``.
 
     Attributes
     ----------
     declared : PatrolGame
         The game of the declaration.
     patrol : CasePatrol
+    robust : str
 
     Raises
     ------
@@ -197,11 +198,12 @@ class RobustGame(PatrolGame):
     patrol: CasePatrol
 
     def __init__(
-        self, game: PatrolGame, groups: tuple[Group, ...], cases: tuple[Case, ...], level: float = 1.0
+        self, game: PatrolGame, groups: tuple[Group, ...], cases: tuple[Case, ...], robust: str = "worst"
     ) -> None:
         super().__init__(CasePatrol.of(patrol_of(game), groups, cases))
         self.declared = game
-        self._level = level
+        self.robust = robust
+        self._level = measure_of(robust)[1]
 
     @cached_property
     def constraints(self) -> tuple[LinearConstraint | RiskConstraint, ...]:
@@ -258,6 +260,21 @@ class RobustGame(PatrolGame):
     def notes(self) -> tuple[str, ...]:
         """The notes on the declaration."""
         return self.declared.notes
+
+    @property
+    def promise(self) -> tuple[str, str]:
+        """What a bound on the value says about the attackers: the words before and after the number."""
+        name, level = measure_of(self.robust)
+        if name == "regret":
+            return (
+                "In every case, an attacker gains on average at most ",
+                " more than against the best plan for this case.",
+            )
+        within = ", at any values and probabilities within the intervals."
+        if name == "worst":
+            return "In every scenario, an attacker gains on average at most ", within
+        worst = f"In the worst scenarios, whose total probability is {1.0 - level:.3g}, "
+        return f"{worst}an attacker gains on average at most ", within
 
     def plan_of(self, strategy: Strategy) -> Strategy:
         """Return the units' strategy in the game of the declaration."""

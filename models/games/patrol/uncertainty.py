@@ -21,7 +21,8 @@ class Uncertainty:
     entries : mapping of str to interval
         The probability that an attacker enters at each entry. Attackers then do not choose their entry.
     targets : mapping of str to interval
-        The probability that an attacker pursues each goal. Attackers then do not choose their goal.
+        The probability that an attacker pursues each goal. Attackers then do not choose their goal: the others are
+        worth 0 to them.
     robust : str
         The measure that ``treeplex patrol`` minimises: ``worst``, ``cvar:0.9`` or ``regret``. By default, it plans for
         the declared values.
