@@ -21,7 +21,7 @@ from .solution import Solution
 
 @dataclass(frozen=True)
 class CaseOutcome:
-    """What attackers earn in a case, given the units' plan.
+    """The attackers' earnings in a case, given the units' plan.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class RobustPlan(Displayed):
 
     @property
     def table(self) -> Table:
-        """What attackers earn in each case, the worst first."""
+        """The attackers' earnings in each case, the worst first."""
         columns = [Column("case", heading=_heading(self.robust)), Column("earns", payoff, "attackers earn")]
         if self.robust == "regret":
             columns += [Column("best", payoff, "best plan for it"), Column("regret", payoff)]
@@ -225,10 +225,11 @@ def solve_robust(game: PatrolGame, robust: str = "worst", method: Any = None, **
     >>> doubt = Uncertainty(goals={"bank": (1.0, 3.0)})
     >>> game = PatrolGame(town, steps=3, units=[Unit(base="mill")], attackers=[gang], uncertainty=doubt)
     >>> round(solve_robust(game, "worst").value, 4)
-    1.4667
+    1.3333
     >>> print(solve_robust(game, "regret"))
-    how much more attackers earn than against the best plan for each case
-    ...
+    case    attackers earn  best plan for it        regret  weight
+    bank 1    0.5984848485      0.2500000000  0.3484848485  0.5455
+    bank 3    1.6818181818      1.3333333333  0.3484848485  0.4545
     """
     started, total = now(), how.get("time_limit")
     posed = robust_game(game, robust, method, **{name: each for name, each in how.items() if name != "progress"})

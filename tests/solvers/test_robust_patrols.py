@@ -252,16 +252,16 @@ def test_extreme_probabilities():
     ("uncertain", "words"),
     [
         ({"goals": {"n33": (1, 2)}}, "uncertainty.goals.n33 is 'n33', which is not a node"),
-        ({"goals": {"n0": (1, 2)}}, "uncertainty.goals.n0 has n0, which is no goal of attackers"),
+        ({"goals": {"n0": (1, 2)}}, "uncertainty.goals.n0 has n0, which is not a goal of attackers"),
         ({"goals": {"n3": (5, 2)}}, "uncertainty.goals: n3 is (5, 2), expected a number, or a lower and an upper end"),
         ({"goals": {"n3": (50, 60)}}, "does not contain the declared value"),
-        ({"goals": {"gong 0": {"n3": (0, 9)}}}, "which is no type of attackers (did you mean gang 0?)"),
-        ({"types": {"gang 9": (0, 1)}}, "which is no type of attackers"),
+        ({"goals": {"gong 0": {"n3": (0, 9)}}}, "which is not a type of attackers (did you mean gang 0?)"),
+        ({"types": {"gang 9": (0, 1)}}, "which is not a type of attackers"),
         ({"types": {"gang 0": (0.6, 1.0), "gang 1": (0.5, 1.0)}}, "the lower ends sum to 1.1, expected at most 1"),
         ({"types": {"gang 0": (0.0, 0.4), "gang 1": (0.0, 0.5)}}, "the upper ends sum to 0.9, expected at least 1"),
         ({"types": {"gang 0": (0.2, 1.5)}}, "uncertainty.types: gang 0 is 1.5, expected a number from 0 to 1"),
         ({"types": [1]}, "uncertainty.types is [1], expected intervals by name"),
-        ({"entries": {"n3": 0.5}}, "which is no entry of attackers"),
+        ({"entries": {"n3": 0.5}}, "which is not an entry of attackers"),
         (
             {"robust": "wurst"},
             "uncertainty.robust is 'wurst' (did you mean worst?), expected worst, cvar:LEVEL or regret",
@@ -270,7 +270,7 @@ def test_extreme_probabilities():
 )
 def test_wrong_intervals_are_refused(uncertain, words):
     with pytest.raises(InvalidGameError) as error:
-        replace(town(0), uncertainty=Uncertainty(**uncertain))
+        PatrolGame(replace(town(0), uncertainty=Uncertainty(**uncertain)))
     assert words in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -288,7 +288,7 @@ def test_wrong_intervals_are_refused(uncertain, words):
 )
 def test_wrong_scenarios_are_refused(nights, words):
     with pytest.raises(InvalidGameError) as error:
-        replace(town(0), scenarios=nights)
+        PatrolGame(replace(town(0), scenarios=nights))
     assert words in str(error.value)
     assert "\n" not in str(error.value)
 

@@ -216,6 +216,15 @@ def _node(patrol: Patrol, given: Any, key: str, known: Sequence[str], kind: str)
         return name
 
 
+def _check_type(name: Any, known: Sequence[str], key: str) -> None:
+    if name not in known:
+        hint = nearest(name, known)
+        raise PatrolError(
+            f"{key} has {shown(name, 60)}, which is not a type of attackers{hint}; expected {one_of(known)}",
+            f"{key}.{name}",
+        )
+
+
 def _goal_intervals(patrol: Patrol, number: int) -> list[dict[str, Interval]]:
     """Return the interval of each goal's value in a scenario, for each type."""
     found: list[dict[str, Interval]] = []
@@ -228,18 +237,13 @@ def _goal_intervals(patrol: Patrol, number: int) -> list[dict[str, Interval]]:
         for name, value in table.items():
             at = f"{key}.{name}"
             if isinstance(value, Mapping):
-                if name not in names:
-                    raise PatrolError(
-                        f"{key} has {shown(name, 60)}, which is no type of attackers{nearest(name, names)}; expected "
-                        f"{one_of(names)}",
-                        at,
-                    )
+                _check_type(name, names, key)
                 chosen, given = [names.index(name)], dict(value)
             else:
                 chosen, given = list(range(len(names))), {name: value}
             goals = list(dict.fromkeys(goal for kind in chosen for goal in declared[kind]))
             for goal, interval in given.items():
-                node = _node(patrol, goal, at, goals, "no goal of attackers")
+                node = _node(patrol, goal, at, goals, "not a goal of attackers")
                 ends = _interval(interval, at, f"{key}: {node}", "(-inf, inf)")
                 for kind in chosen:
                     known = declared[kind].get(node)
@@ -315,13 +319,9 @@ def _bounds(patrol: Patrol, groups: Sequence[Group], number: int) -> tuple[Float
             given = {}
             for name, interval in table.items():
                 at = f"{key}.{name}"
-                if kind == "types" and name not in known:
-                    raise PatrolError(
-                        f"{key} has {shown(name, 60)}, which is no type of attackers{nearest(name, known)}; expected "
-                        f"{one_of(known)}",
-                        at,
-                    )
-                whose = "no entry of attackers" if kind == "entries" else "no goal of attackers"
+                if kind == "types":
+                    _check_type(name, known, key)
+                whose = "not an entry of attackers" if kind == "entries" else "not a goal of attackers"
                 node = name if kind == "types" else _node(patrol, name, at, known, whose)
                 given[node] = _interval(interval, at, f"{key}: {node}", "[0, 1]")
             least, most = (sum(each[end] for each in given.values()) for end in (0, 1))

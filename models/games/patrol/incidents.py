@@ -63,7 +63,7 @@ class Learned:
 
 @dataclass(frozen=True, eq=False)
 class IncidentLog(Displayed):
-    """What a log of incidents says about the attackers of a patrol.
+    """Intervals of the probabilities of attackers, from a log of incidents.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class IncidentLog(Displayed):
     @property
     def uncertainty(self) -> Uncertainty:
         """The intervals, as a declaration."""
-        tables: dict[str, dict[str, Any]] = {}
+        tables: dict[str, Any] = {}
         for one in self.learned:
             tables.setdefault(one.table, {})[one.name] = (one.lower, one.upper)
         return Uncertainty(**tables)
@@ -155,10 +155,10 @@ def read_incidents(
     Notes
     -----
     The intervals are those of Clopper and Pearson (1934) with Bonferroni's correction: if k intervals are not
-    determined by others, each has the confidence 1 − (1 − γ) / k. Whatever the probabilities are, all intervals contain
-    them with a probability of at least γ if incidents are independent and the probabilities do not change. Of two
-    shares that sum to 1, one determines the other, and so do their intervals. Ends are rounded outwards, to four
-    digits.
+    determined by others, each has the confidence 1 − (1 − γ) / k. If incidents are independent and their
+    probabilities do not change, all intervals contain the probabilities with a confidence of at least γ. Of two shares
+    that sum to 1, one determines the other, and so do their intervals. Ends are rounded outwards to multiples of
+    0.0001.
 
     If the patrol has a clock, incidents whose time is not between its beginning and its end do not count.
 

@@ -128,10 +128,6 @@ class Patrol:
         needed = places * (3 * (len(self.units) + len(self.attackers)) + 16 * bool(self.sensors))
         Budget().require(needed, f"the patrol has {places:,} moves at all times: who may be where")
         _ = self._opened, self._sensed, self.unit_bodies, self.attacker_bodies  # invalid declarations are rejected now
-        if self.uncertainty is not None or self.scenarios:
-            from .cases import check_uncertainty
-
-            check_uncertainty(self)
 
     def _shares(self) -> list[float]:
         given = [one.probability for one in self.attackers]

@@ -9,6 +9,7 @@ from typing import Any
 from ....seqform.errors import InvalidGameError
 from ....seqform.interchange.files import naming
 from ....seqform.interchange.toml_table import Table, read_toml
+from .cases import check_uncertainty
 from .clock import Clock
 from .declarations import KINDS, PatrolError
 from .map_files import read_map
@@ -96,7 +97,9 @@ def declared_patrol(top: Table, road_map: RoadMap, **known: Any) -> Patrol:
         declared["uncertainty"] = Uncertainty(**_values(intervals, Uncertainty))
     failure = top.values.get("failure", 0.0)
     try:
-        return Patrol(road_map, steps, **declared, **payoffs.values, failure=failure, clock=clock, table=top, **known)
+        patrol = Patrol(road_map, steps, **declared, **payoffs.values, failure=failure, clock=clock, table=top, **known)
+        check_uncertainty(patrol)
+        return patrol
     except PatrolError as error:
         key = f"payoffs.{error.key}" if error.key in _PAYOFFS else error.key
         raise top.error(str(error), key) from None
