@@ -341,7 +341,7 @@ def _bounds(patrol: Patrol, groups: Sequence[Group], number: int) -> tuple[Float
         raise PatrolError(
             f"{key}: no probabilities of attackers lie in all intervals of types, entries and targets", key
         )
-    return None, tuple(one for one in found if one.lower > 0.0 or one.upper < 1.0)
+    return None, tuple(one for one in found if not one.groups.all() and (one.lower > 0.0 or one.upper < 1.0))
 
 
 def extremes(bounds: Sequence[Bound], size: int, any_of_them: bool = False) -> Floats:
