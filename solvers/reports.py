@@ -148,9 +148,10 @@ def _spot_page(
 def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequence[Content]) -> Page:
     """Return the page of a solved patrol: the attackers' gain, a map with a time slider, prices and routes."""
     problem, prices = solution.problem, solution.multipliers
+    on_map = [one for one in problem.constraints if one.player == 1 or not isinstance(game, RobustGame)]
     dear = [
         one
-        for one in problem.constraints
+        for one in on_map
         if isinstance(one, LinearConstraint) and prices.get(one.name, 0.0) > _NOTHING * problem.unit
     ]
     said = _said(solution)
@@ -159,8 +160,9 @@ def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequenc
         known = f"{sure}. Routes are drawn anew each day, so the plan may be public."
         said = sentence("On average an attacker gains at most ", number(solution.upper), known)
     attacked: tuple[PatrolGame, Strategy | Profile] = game, solution.profile
+    at = ""
     if isinstance(game, RobustGame) and solution.infeasibility is None:
-        attacked = game.declared, game.plan_of(solution.profile[1])
+        attacked, at = (game.declared, game.plan_of(solution.profile[1])), ", at the declared values"
         if solution.upper is not None:
             before, after = game.promise
             said = sentence(before, number(solution.upper), after)
@@ -171,7 +173,7 @@ def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequenc
         *map_blocks(map_view(game, solution.profile, dear)),
         *_prices(solution),
         *more,
-        heading("The best attack on each goal"),
+        heading(f"The best attack on each goal{at}"),
         _attacks(*attacked),
         heading("Likely routes"),
         *(_routes(game, strategy) for strategy in solution.profile),

@@ -232,7 +232,8 @@ def solve_robust(game: PatrolGame, robust: str = "worst", method: Any = None, **
     bank 3    1.6818181818      1.3333333333  0.3484848485  0.4545
     """
     started, total = now(), how.get("time_limit")
-    posed = robust_game(game, robust, method, **{name: each for name, each in how.items() if name != "progress"})
+    quiet = {name: each for name, each in how.items() if name != "progress"}
+    posed, stopped = _posed(game, robust, method, **quiet)
     if isinstance(posed, Solution):
         return RobustPlan(game, robust, posed, ())
     if total is not None:
@@ -242,6 +243,9 @@ def solve_robust(game: PatrolGame, robust: str = "worst", method: Any = None, **
     if slack > 0.0 and solution.lower is not None:
         certificate = replace(solution.certificate, lower=solution.lower - slack)
         solution = replace(solution, certificate=certificate)
+    if stopped is not None and solution.status.is_success:
+        message = f"the best plan for a case was not found in time: {stopped.message}"
+        solution = replace(solution, status=stopped.status, message=message)
     found = () if solution.infeasibility is not None else _outcomes(posed, solution.profile[1], solution.profile[0])
     return RobustPlan(game, robust, solution, found)
 
@@ -301,22 +305,31 @@ def robust_game(game: PatrolGame, robust: str, method: Any = None, **how: Any) -
     InvalidGameError, UnsupportedProblemError
         As for :func:`solve_robust`.
     """
+    return _posed(game, robust, method, **how)[0]
+
+
+def _posed(
+    game: PatrolGame, robust: str, method: Any = None, **how: Any
+) -> tuple[RobustGame | Solution, Solution | None]:
+    """Return what :func:`robust_game` returns, and the solution of a case that was stopped, if any."""
     patrol = patrol_of(game)
     if measure_of(robust)[0] != "regret":
-        return RobustGame(game, *worst_cases(patrol), robust)
+        return RobustGame(game, *worst_cases(patrol), robust), None
     groups, cases = regret_cases(patrol)
     shifted, total, started = [], how.pop("time_limit", None), now()
+    stopped = None
     for number, case in enumerate(cases):
         if total is not None:  # half of the time, in equal parts, is for the best plans for cases
             how["time_limit"] = max(0.0, total / 2 - (now() - started)) / (len(cases) - number)
         alone = solve_patrol(RobustGame(game, groups, (case,)), method, **how)
         if alone.infeasibility is not None:
-            return alone
+            return alone, None
+        stopped = stopped if alone.status.is_success else alone
         if alone.lower is None or alone.upper is None:
             raise UnsupportedProblemError(f"regret: no bound is known for the case {case.name}; expected more time")
         slack = max(0.0, float(alone.upper) - float(alone.lower))
         shifted.append(replace(case, shift=float(alone.lower), slack=slack))
-    return RobustGame(game, groups, tuple(shifted), robust)
+    return RobustGame(game, groups, tuple(shifted), robust), stopped
 
 
 def _outcomes(game: RobustGame, plan: Strategy, attackers: Strategy | None = None) -> tuple[CaseOutcome, ...]:

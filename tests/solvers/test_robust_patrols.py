@@ -237,6 +237,15 @@ def test_regret_methods_solve_it_too():
     assert found.solution.lower - 1e-7 <= exact.value <= found.solution.upper + 1e-7
 
 
+def test_regret_with_unfinished_cases_has_wider_bounds_and_says_so():
+    game = PatrolGame(replace(town(4), uncertainty=Uncertainty(goals={"n3": (0.0, 9.0)}), limits=[]))
+    exact = solve_robust(game, "regret")
+    rough = solve_robust(game, "regret", "dcfr", max_iterations=20, tol=1e-9)
+    assert rough.solution.lower - 1e-9 <= exact.value <= rough.solution.upper + 1e-9
+    assert rough.solution.gap > 1e-3
+    assert not rough.solution.status.is_success
+
+
 def test_extreme_probabilities():
     def bound(mask, low, high):
         return Bound("", np.array(mask, dtype=bool), low, high)
