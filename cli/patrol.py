@@ -445,6 +445,7 @@ class _Plan:
 
         solution = self.solution
         told = {"method": solution.method.name, "status": str(solution.status)}
+        told |= {} if self.robust is None else {"robust": self.robust.robust}
         PatrolPlan(self.game, self.profile, told | {"lower": solution.lower, "upper": solution.upper}).save(path)
 
     def page(self) -> "Page":

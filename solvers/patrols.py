@@ -9,6 +9,7 @@ import numpy as np
 
 from ..models.games.patrol import Closure, Patrol, PatrolGame, Unit
 from ..models.games.patrol.game import patrol_of
+from ..models.games.patrol.robust_game import RobustGame
 from ..models.problems import ConstrainedNash, Nash
 from ..seqform.display import Displayed
 from ..seqform.errors import InvalidGameError, UnsupportedProblemError, nearest, shown
@@ -181,7 +182,7 @@ def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:
     Raises
     ------
     UnsupportedProblemError
-        If the solution belongs to another kind of game.
+        If the solution belongs to another kind of game, or to a robust plan.
     InvalidGameError
         If a change cannot be parsed, or does not fit the patrol.
 
@@ -202,6 +203,8 @@ def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:
     unit inn              0.0000000000       +0.7000000000  optimal
     close mill -- bank    0.5000000000       +0.2000000000  optimal
     """
+    if isinstance(solution.problem.game, RobustGame):
+        raise UnsupportedProblemError("the solution is that of a robust plan, expected the method what_if of the plan")
     return worth_of(patrol_of(solution.problem.game), solution, changes, lambda game: game, **how)
 
 

@@ -1,6 +1,6 @@
 """Plans of patrols against uncertain payoffs: the worst case, the tail of scenarios (CVaR), and minimax regret."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ from ..models.games.patrol.game import patrol_of
 from ..models.games.patrol.robust_game import RobustGame
 from ..seqform.display import Displayed
 from ..seqform.errors import InvalidStrategyError, UnsupportedProblemError
-from ..seqform.interchange.page import Content, sheet_table
+from ..seqform.interchange.page import Content, Page, heading, sheet_table
 from ..seqform.limits import now
 from ..seqform.polytope import best_response_plan
 from ..seqform.sheet import Column, Table, payoff, share
@@ -148,6 +148,20 @@ class RobustPlan(Displayed):
             patrol_of(self.game), self.solution, changes, lambda game: robust_game(game, self.robust, **how), **how
         )
 
+    def report(self, again: str = "", more: Sequence[Content] = ()) -> Page:
+        """Return a page with the map, the cases, prices, routes and the certificate.
+
+        Parameters
+        ----------
+        again : str
+            How to obtain the plan again.
+        more : sequence of content
+            Blocks that follow the cases.
+        """
+        from .reports import solution_page
+
+        return solution_page(self.solution, again, more=[heading("The cases"), *self.blocks, *more])
+
     def to_dict(self) -> dict[str, Any]:
         """Return the measure and the outcomes as JSON."""
         worst = self.worst.case if self.outcomes else None
@@ -165,17 +179,18 @@ def _heading(robust: str) -> str:
     return "case" if robust == "regret" else "scenario"
 
 
-def solve_robust(game: PatrolGame, robust: str = "worst", method: Any = None, **how: Any) -> RobustPlan:
+def solve_robust(game: PatrolGame, robust: str | None = None, method: Any = None, **how: Any) -> RobustPlan:
     r"""Plan for a patrol whose goal values or attackers are uncertain.
 
     Parameters
     ----------
     game : PatrolGame
         With ``uncertainty`` or ``scenarios`` in its declaration.
-    robust : str
-        ``worst`` minimises what attackers earn in the worst scenario, with the worst values in their intervals.
-        ``cvar:LEVEL`` minimises the mean of the worst scenarios, whose total probability is 1 − LEVEL. ``regret``
-        minimises the largest difference from what they earn against the best plan for each case.
+    robust : str, optional
+        By default the measure of the declaration, or ``worst``. ``worst`` minimises what attackers earn in the worst
+        scenario, with the worst values in their intervals. ``cvar:LEVEL`` minimises the mean of the worst scenarios,
+        whose total probability is 1 − LEVEL. ``regret`` minimises the largest difference from what they earn against
+        the best plan for each case.
     method : str or Method, optional
         As for :func:`~treeplex.solvers.solve_patrol`.
     **how
@@ -231,6 +246,9 @@ def solve_robust(game: PatrolGame, robust: str = "worst", method: Any = None, **
     bank 1    0.5984848485      0.2500000000  0.3484848485  0.5455
     bank 3    1.6818181818      1.3333333333  0.3484848485  0.4545
     """
+    if robust is None:
+        declared = patrol_of(game).uncertainty
+        robust = "worst" if declared is None else declared.robust or "worst"
     started, total = now(), how.get("time_limit")
     quiet = {name: each for name, each in how.items() if name != "progress"}
     posed, stopped = _posed(game, robust, method, **quiet)

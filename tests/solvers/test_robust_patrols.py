@@ -11,7 +11,7 @@ import pytest
 from treeplex import InvalidConstraintError, InvalidGameError, InvalidStrategyError, UnsupportedProblemError
 from treeplex.models.games.patrol import Attacker, Patrol, PatrolGame, PatrolPlan, Scenario, Uncertainty, Unit
 from treeplex.models.games.patrol.cases import Bound, extremes, measure_of, regret_cases, worst_cases
-from treeplex.solvers import case_outcomes, solve_patrol, solve_robust
+from treeplex.solvers import case_outcomes, solve_patrol, solve_robust, what_if
 
 SEEDS = range(12)
 
@@ -212,6 +212,10 @@ def test_the_plan_is_one_of_the_declared_game(tmp_path):
     assert [one.earns for one in case_outcomes(game, plan.plan)] == pytest.approx([plan.value], abs=1e-7)
     nominal = case_outcomes(game, solve_patrol(game).profile)
     assert nominal[0].earns >= plan.value - 1e-7
+    plan.report().save(tmp_path / "plan.html")
+    assert "The cases" in (tmp_path / "plan.html").read_text()
+    other = PatrolGame(replace(game.patrol, uncertainty=Uncertainty(goals={"n3": (0.0, 9.0)}, robust="regret")))
+    assert (plan.robust, solve_robust(other).robust) == ("worst", "regret")
     PatrolPlan(game, plan.profile).save(tmp_path / "plan.npz")
     loaded = PatrolPlan.load(tmp_path / "plan.npz")
     assert loaded.patrol.uncertainty.goals == {"n3": [0.0, 9.0]}
@@ -225,6 +229,10 @@ def test_changes_are_solved_with_the_same_measure():
         (row,) = plan.what_if(["unit n3"])
         other = PatrolGame(replace(game.patrol, units=[*game.patrol.units, Unit(base="n3")]))
         assert row.value == pytest.approx(solve_robust(other, robust).value, abs=1e-7)
+    with pytest.raises(UnsupportedProblemError, match="what_if of the plan"):
+        what_if(plan.solution, ["unit n3"])
+    with pytest.raises(UnsupportedProblemError, match="expected the declared one"):
+        PatrolPlan(plan.solution.problem.game, plan.solution.profile)
     with pytest.raises(UnsupportedProblemError, match="regret compares"):
         solve_robust(game, "regret").what_if(["unit n3"])
 

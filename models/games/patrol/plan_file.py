@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ....seqform.errors import GameFileError, one_line, shown
+from ....seqform.errors import GameFileError, UnsupportedProblemError, one_line, shown
 from ....seqform.interchange.encoding import json_ready
 from ....seqform.interchange.files import naming, read_archive, refusing_damaged, refusing_unwritable, write_archive
 from ....seqform.strategy import Profile, Strategy
@@ -42,7 +42,7 @@ class PatrolPlan:
     Raises
     ------
     UnsupportedProblemError
-        If the game is not a patrol.
+        If the game is not a patrol, or is that of a robust plan.
 
     Examples
     --------
@@ -62,7 +62,10 @@ class PatrolPlan:
     certificate: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        patrol_of(self.game)
+        if type(patrol_of(self.game)) is not Patrol:
+            raise UnsupportedProblemError(
+                "the game is that of a robust plan, expected the declared one: PatrolPlan(plan.game, plan.profile)"
+            )
 
     @property
     def patrol(self) -> Patrol:
