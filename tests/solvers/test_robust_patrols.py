@@ -222,6 +222,19 @@ def test_the_plan_is_one_of_the_declared_game(tmp_path):
     assert solve_robust(loaded.game).value == pytest.approx(plan.value, abs=1e-9)
 
 
+def test_convex_limits_of_the_declaration_are_kept():
+    patrol = replace(
+        town(1, types=1), scenarios=[Scenario("usual", goals={"n3": 0.0}), Scenario("fair", goals={"n3": 9.0})]
+    )
+    usual = PatrolGame(patrol)
+    least = usual.functionals["worst"].value(solve_patrol(usual).profile)
+    free = solve_robust(usual)
+    game = PatrolGame(replace(patrol, limits=[*patrol.limits, f"worst <= {least + 1e-6}"]))
+    plan = solve_robust(game)
+    assert game.functionals["worst"].value(plan.plan) <= least + 2e-6 < usual.functionals["worst"].value(free.plan)
+    assert plan.value >= free.value - 1e-7
+
+
 def test_changes_are_solved_with_the_same_measure():
     game = PatrolGame(replace(town(2), uncertainty=Uncertainty(goals={"n3": (0.0, 9.0)})))
     for robust in ("worst", "cvar:0.5"):
@@ -299,7 +312,8 @@ def test_wrong_intervals_are_refused(uncertain, words):
         ([Scenario("a", 0.5), Scenario("b", 0.6)], "the probabilities of scenarios sum to 1.1, expected 1"),
         ([Scenario("a", 0.5), Scenario("b")], "scenarios[2].probability is None"),
         ([Scenario("a", goals={"n3": "much"})], "scenarios[1].goals: n3 is 'much'"),
-        ([Scenario(7)], "scenarios[1].name is 7, expected a string"),
+        ([Scenario(7)], "scenarios[1].name is 7, expected printable text"),
+        ([Scenario("a\nb")], "scenarios[1].name is 'a\\nb', expected printable text"),
         (["a"], "expected a list of Scenario"),
     ],
 )

@@ -153,9 +153,9 @@ def scenarios_of(patrol: Patrol) -> tuple[Scenario, ...]:
     if not patrol.scenarios:
         return (Scenario("as declared", 1.0),)
     for number, one in enumerate(patrol.scenarios, 1):
-        if not isinstance(one.name, str):
+        if not isinstance(one.name, str) or not one.name.isprintable():
             key = f"scenarios[{number}].name"
-            raise PatrolError(f"{key} is {shown(one.name, 60)}, expected a string", key)
+            raise PatrolError(f"{key} is {shown(one.name, 60)}, expected printable text", key)
     names = free_names("scenario", [one.name for one in patrol.scenarios])
     for number, name in enumerate(names, 1):
         if name in names[: number - 1]:
