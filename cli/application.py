@@ -113,6 +113,7 @@ _ALSO_CALLED = {
     "patrol schedule PLAN": "schedule routes calendar days",
     "patrol roster PLAN": "crews shifts fairness year calendar",
     "patrol evaluate PLAN": "changed map closed street old plan what remains",
+    "patrol learn LOG": "incidents crime uncertainty estimate interval",
     "patrol export PLAN FILE": "geojson gis gpkg geopackage qgis",
     "simplify GAME": "purify round discretise discretize",
     "solve GAME": "run train optimise optimize compute",
@@ -230,6 +231,10 @@ GROUPS = {
         "patrol export": (
             "patrol",
             "Write a plan for a geographic information system, or as a table.",
+        ),
+        "patrol learn": (
+            "incidents",
+            "Learn intervals of the probabilities of attackers from a log of incidents.",
         ),
     },
     "Strategies and files": {

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,8 +27,10 @@ from .tables import print_sheet, print_table
 if TYPE_CHECKING:
     from ..models.games.patrol import Attack, Attacker, Patrol, PatrolGame
     from ..seqform.interchange.page import Page
+    from ..seqform.strategy import Profile
     from ..solvers import Solution
     from ..solvers.patrols import WhatIf
+    from ..solvers.robust_patrols import RobustPlan
 
 #: The suffix of declarations; every other file is a map.
 _DECLARATION = ".toml"
@@ -49,7 +51,7 @@ _OPTIONS = (
     ("sensors", "--sensor"),
     ("units", "--unit"),
 )
-_KEYS = (*KEYS, "routes", "attacks", "what_if", "notes")
+_KEYS = (*KEYS, "routes", "attacks", "robust", "worst_case", "cases", "what_if", "notes")
 #: The file formats of schedules.
 _SCHEDULES = (".csv", ".ics", ".gpx", ".geojson")
 #: The columns of the best attacks, and the most that are printed.
@@ -169,6 +171,13 @@ def patrol(
             "tries one unit more and one fewer at each base; may be repeated.",
         ),
     ] = None,
+    robust: Annotated[
+        str | None,
+        typer.Option(
+            metavar="M",
+            help="Plan for the uncertain payoffs of the file: worst, cvar:LEVEL or regret.",
+        ),
+    ] = None,
     files: _Files,
 ) -> int:
     """Plan patrols on a map: where units should be, and when, so that attackers gain the least.
@@ -186,29 +195,54 @@ def patrol(
             from ..solvers.choice import choose
             from ..solvers.patrols import changed_patrols, patrol_problem, solve_patrol
             from ..solvers.patrols import what_if as changed
+            from ..solvers.robust_patrols import solve_robust
         said = _declaration(map, vars(declared), close or (), limit or ())
         with _named_as_options():
             game = PatrolGame(said)
             notes = game.notes  # checks the constraints now
+        measure, told = _measure(said, robust)
+        notes += told
+        if measure == "regret" and what_if:
+            raise CommandLineError("--what-if compares what attackers earn, expected --robust worst or cvar:LEVEL")
         for change in what_if or ():
             for one in changed_patrols(said, change).values():  # checks the change now
                 if one.limits != said.limits:
                     _ = PatrolGame(one).constraints
-        method = method or choose(patrol_problem(game)).name
+        if method is None and not measure:
+            method = choose(patrol_problem(game)).name
         record.update(game=game.spec, parameters=game.parameters, method=method, notes=list(notes))
         for note in notes:
             print_note(note)
+        plan = None
         with solving(f"patrols on {map}", limits.time_limit, shown=record.shown) as progress:
-            solution = solve_patrol(game, method, progress=progress, **vars(limits))
+            if measure:
+                plan = solve_robust(game, measure, method, progress=progress, **vars(limits))
+            solution = solve_patrol(game, method, progress=progress, **vars(limits)) if plan is None else plan.solution
     outputs, answer = Outputs(record), None
     if what_if and solution.infeasibility is None:
         with waiting("what if", shown=record.shown), answering("what_if"):
             left = None if record.deadline is None else max(0.0, record.deadline.at - now())
-            answer = outputs.ask("what if", lambda: changed(solution, what_if, time_limit=left), None)
-    return _Plan(game, solution, answer).deliver(outputs, files)
+            worth = partial(changed, solution) if plan is None else plan.what_if
+            answer = outputs.ask("what if", lambda: worth(what_if, time_limit=left), None)
+    return _Plan(game, solution, answer, plan).deliver(outputs, files)
 
 
 # Declarations
+
+
+def _measure(said: "Patrol", robust: str | None) -> tuple[str, tuple[str, ...]]:
+    """Return the measure of uncertain payoffs, empty for the declared ones, and notes."""
+    from ..models.games.patrol.cases import measure_of
+
+    uncertain = said.uncertainty is not None or bool(said.scenarios)
+    if robust is None:
+        named = said.uncertainty.robust if said.uncertainty is not None else ""
+        told = "the plan is for the declared values, not for the uncertain ones; --robust worst plans for all of them"
+        return named, (told,) if uncertain and not named else ()
+    measure_of(robust, "--robust")
+    if not uncertain:
+        raise CommandLineError("--robust is for a file (.toml) with [uncertainty] or [[scenarios]]")
+    return robust, ()
 
 
 def _declaration(
@@ -364,6 +398,12 @@ class _Plan:
     game: "PatrolGame"
     solution: "Solution"
     answer: "WhatIf | None"
+    robust: "RobustPlan | None"
+
+    @cached_property
+    def profile(self) -> "Profile":
+        """Strategies in the game of the declaration."""
+        return self.solution.profile if self.robust is None else self.robust.profile
 
     def deliver(self, outputs: Outputs, files: _Files) -> int:
         """Write the plan, and return the exit status; a picture needs a plan."""
@@ -382,14 +422,17 @@ class _Plan:
         """The best attack on each goal; none if the limits cannot be met."""
         from ..models.games.patrol.attacks import attacks
 
-        return [] if self.solution.infeasibility is not None else attacks(self.game, self.solution.profile)
+        return [] if self.solution.infeasibility is not None else attacks(self.game, self.profile)
 
     def print(self) -> None:
         """Print the solution, and a line per change."""
         print_solution(self.solution, "patrol")
+        if self.robust is not None and self.robust.outcomes:
+            print_table(self.robust.table)
         if self.attacks:
             rows = [vars(one) | {"route": one.way} for one in self.attacks[:_ATTACKS]]
-            print_table(Table.of(rows, _BEST, "the best attack on each goal, the most profitable first"))
+            at = "" if self.robust is None else ", at the declared values"
+            print_table(Table.of(rows, _BEST, f"the best attack on each goal, the most profitable first{at}"))
         if self.answer is not None:
             print_table(self.answer.table)
 
@@ -400,8 +443,10 @@ class _Plan:
         solution = self.solution
         found = solution.to_dict() | {"message": message_of(solution), "question": question_of(self.game)}
         if solution.infeasibility is None:
-            routes = [vars(route) for strategy in solution.profile for route in likely_routes(self.game, strategy)]
+            routes = [vars(route) for strategy in self.profile for route in likely_routes(self.game, strategy)]
             found |= {"routes": routes, "attacks": [one.to_dict() for one in self.attacks]}
+        if self.robust is not None:
+            found |= self.robust.to_dict()
         return found | {"what_if": None if self.answer is None else [vars(row) for row in self.answer]}
 
     def save(self, path: str) -> None:
@@ -410,20 +455,24 @@ class _Plan:
 
         solution = self.solution
         told = {"method": solution.method.name, "status": str(solution.status)}
-        PatrolPlan(self.game, solution.profile, told | {"lower": solution.lower, "upper": solution.upper}).save(path)
+        told |= {} if self.robust is None else {"robust": self.robust.robust}
+        PatrolPlan(self.game, self.profile, told | {"lower": solution.lower, "upper": solution.upper}).save(path)
 
     def page(self) -> "Page":
         """Return the page of ``--html``."""
+        from ..seqform.interchange.page import heading
         from ..solvers.reports import solution_page
 
         told = replace(self.solution, message=message_of(self.solution))
-        return solution_page(told, command_line(), more=() if self.answer is None else self.answer.blocks)
+        parts = ("The cases", self.robust), ("Changes and their worth", self.answer)
+        more = [block for title, part in parts if part is not None for block in (heading(title), *part.blocks)]
+        return solution_page(told, command_line(), more=more)
 
     def draw(self, path: str) -> None:
         """Draw the plan on its map."""
         from ..models.games.patrol.map_pictures import write_map
 
-        write_map(self.game, self.solution.profile, path, prices=self.solution.multipliers)
+        write_map(self.game, self.profile, path, prices=self.solution.multipliers)
 
 
 def patrol_export(

@@ -60,6 +60,10 @@ from .patrols import what_if as what_if
 from .repairs import Repairs as Repairs
 from .repairs import largest_repairs as largest_repairs
 from .reports import solution_page as solution_page
+from .robust_patrols import CaseOutcome as CaseOutcome
+from .robust_patrols import RobustPlan as RobustPlan
+from .robust_patrols import case_outcomes as case_outcomes
+from .robust_patrols import solve_robust as solve_robust
 from .sampling.approximate_response import ApproximateBestResponse as ApproximateBestResponse
 from .sampling.approximate_response import SearchSettings as SearchSettings
 from .sampling.streamed import StreamedMCCFR as StreamedMCCFR

@@ -1,7 +1,7 @@
 """Solutions of patrols, and the worth of a unit, a street or a limit, found by solving again with and without it."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from ..models.games.patrol import Closure, Patrol, PatrolGame, Unit
 from ..models.games.patrol.game import patrol_of
+from ..models.games.patrol.robust_game import RobustGame
 from ..models.problems import ConstrainedNash, Nash
 from ..seqform.display import Displayed
 from ..seqform.errors import InvalidGameError, UnsupportedProblemError, nearest, shown
@@ -181,7 +182,7 @@ def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:
     Raises
     ------
     UnsupportedProblemError
-        If the solution belongs to another kind of game.
+        If the solution belongs to another kind of game, or to a robust plan.
     InvalidGameError
         If a change cannot be parsed, or does not fit the patrol.
 
@@ -202,16 +203,35 @@ def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:
     unit inn              0.0000000000       +0.7000000000  optimal
     close mill -- bank    0.5000000000       +0.2000000000  optimal
     """
-    patrol = patrol_of(solution.problem.game)
+    if isinstance(solution.problem.game, RobustGame):
+        raise UnsupportedProblemError("the solution is that of a robust plan, expected the method what_if of the plan")
+    return worth_of(patrol_of(solution.problem.game), solution, changes, lambda game: game, **how)
+
+
+def worth_of(
+    patrol: Patrol, solution: Solution, changes: Iterable[str], posed: Callable[[PatrolGame], Any], **how: Any
+) -> WhatIf:
+    """Return the worth of changes of a patrol, for the problem of its game that is solved.
+
+    Parameters
+    ----------
+    patrol : Patrol
+    solution : Solution
+        The solution without a change.
+    changes, **how
+        As for :func:`what_if`.
+    posed : callable
+        Returns the game to solve for the game of a changed patrol, or a solution if there is nothing to solve.
+    """
     if solution.infeasibility is not None:
         raise UnsupportedProblemError("the limits of the patrol cannot be met: what_if needs a solution")
     changed = {name: one for change in changes for name, one in changed_patrols(patrol, change).items()}
     value, rows = float(solution.value), []
     for name, one in changed.items():
-        game = PatrolGame(one)
-        warm = solution.method.takes_start and solution.method.keeps_runs
+        game = posed(PatrolGame(one))
+        warm = solution.method.takes_start and solution.method.keeps_runs and isinstance(game, PatrolGame)
         start = {"start": carried(solution.profile, game)} if warm else {}
-        found = solve_patrol(game, solution.method, **start, **how)
+        found = game if isinstance(game, Solution) else solve_patrol(game, solution.method, **start, **how)
         known = found.infeasibility is None
         rows.append(
             Changed(

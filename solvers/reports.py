@@ -20,6 +20,7 @@ from ..models.games.patrol import PatrolGame, attacks
 from ..models.games.patrol.map_page import framed as patrol_framed
 from ..models.games.patrol.map_page import map_blocks
 from ..models.games.patrol.map_view import map_view
+from ..models.games.patrol.robust_game import RobustGame
 from ..models.games.patrol.words import likely_routes, question_of
 from ..models.games.transit_occupancy import transit_rules
 from ..models.games.transit_pictures import draw_occupancy
@@ -83,7 +84,7 @@ def solution_page(
     """Return the page of a solution; see :meth:`Solution.report <treeplex.Solution.report>`.
 
     A slider moves the bound named in `moved` between the two given numbers, instead of the binding bounds. For a
-    patrol, further blocks follow the prices.
+    patrol, further blocks, with their headings, follow the prices.
     """
     problem, game = solution.problem, solution.problem.game
     if isinstance(game, PatrolGame):
@@ -155,9 +156,10 @@ def _in_chips(solution: Solution, spot: HoldemSpot) -> Content:
 def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequence[Content]) -> Page:
     """Return the page of a solved patrol: the attackers' gain, a map with a time slider, prices and routes."""
     problem, prices = solution.problem, solution.multipliers
+    on_map = [one for one in problem.constraints if one.player == 1 or not isinstance(game, RobustGame)]
     dear = [
         one
-        for one in problem.constraints
+        for one in on_map
         if isinstance(one, LinearConstraint) and prices.get(one.name, 0.0) > _NOTHING * problem.unit
     ]
     said = _said(solution)
@@ -165,15 +167,22 @@ def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequenc
         sure = f" a day, whatever the attackers do; attackers can guarantee {number(solution.lower)}"
         known = f"{sure}. Routes are drawn anew each day, so the plan may be public."
         said = sentence("On average an attacker gains at most ", number(solution.upper), known)
+    attacked: tuple[PatrolGame, Strategy | Profile] = game, solution.profile
+    at = ""
+    if isinstance(game, RobustGame) and solution.infeasibility is None:
+        attacked, at = (game.declared, game.plan_of(solution.profile[1])), ", at the declared values"
+        if solution.upper is not None:
+            before, after = game.promise
+            said = sentence(before, number(solution.upper), after)
     blocks: list[Content] = [
         *opening(" · ".join(dict.fromkeys([game.spec, "patrol", solution.method.name])), question_of(game)),
         verdict(said, solution.status, solution.message),
         heading("Positions over time"),
         *map_blocks(map_view(game, solution.profile, dear)),
         *_prices(solution),
-        *([heading("Changes and their worth"), *more] if more else []),
-        heading("The best attack on each goal"),
-        _attacks(game, solution.profile),
+        *more,
+        heading(f"The best attack on each goal{at}"),
+        _attacks(*attacked),
         heading("Likely routes"),
         *(_routes(game, strategy) for strategy in solution.profile),
         *certificate_blocks(solution),
@@ -188,10 +197,10 @@ def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequenc
     return patrol_framed(Page(question_of(game), tuple(blocks)))
 
 
-def _attacks(game: PatrolGame, profile: Profile) -> Element:
+def _attacks(game: PatrolGame, plan: Strategy | Profile) -> Element:
     rows = [
         (each.who, each.goal, payoff(each.earns), payoff(each.detections), element("td", each.way, cls="word"))
-        for each in attacks(game, profile)
+        for each in attacks(game, plan)
     ]
     times = "in steps" if game.patrol.clock is None else "of day"
     columns = ("who", "goal", "earns", "detections", f"route, with arrival times {times}")

@@ -26,6 +26,9 @@ _OPTIONS = {"--json": "found.json", "--out": "out.npz", "--html": "page.html", "
 _SPOT = 'board = "Ks8d4h7c2s"\npot = 60\nstack = 60\n[ranges]\noop = "AA,22"\nip = "KK,33"\n[bets]\nbet = "a"\n'
 _BOT = "samples = 10\n[[rounds]]\nx = -0.2\ny = 0.1\nz = 0.5\np = [3, 10, 0, 40]\nq = [2.5, 1, 0, 0]\n"
 _SWEEP = 'command = "solve"\ngame = "kuhn"\n[grid]\nmethod = ["highs"]\n'
+_PATROL = (
+    'map = "roads.csv"\nsteps = 3\n[[units]]\nbase = "b"\n[[attackers]]\nentries = ["a"]\ngoals = { c = 1, d = 1 }\n'
+)
 #: What each command is given besides, and of which options it takes fewer.
 _CALLS = {
     "games": [],
@@ -44,6 +47,7 @@ _CALLS = {
     "patrol schedule": ["plan.npz", "--days", "2", "--seed", "1"],
     "patrol roster": ["plan.npz", "--days", "2", "--seed", "1"],
     "patrol evaluate": ["plan.npz"],
+    "patrol learn": ["incidents.csv", "--map", "patrol.toml"],
     "patrol export": ["plan.npz", "plan.csv"],
     "fit": ["games.jsonl", "--game", "kuhn", "--seat", "0"],
     "review": ["hands.phhs", "--hero", "hero", "--against", "river.toml"],
@@ -72,6 +76,7 @@ def options_of(name: str) -> list[str]:
 
 def _path(name: str, option: str) -> str:
     ends = {"play": "log.jsonl", "match": "hands.phhs", "patrol schedule": "routes.csv", "sample": "found.jsonl"}
+    ends |= {"patrol learn": "learned.toml"}
     ends |= {"tune": "tuned.toml", "sweep": "results", "export": "kuhn.efg", "show": "copy.json"}
     ends |= {"patrol roster": "year.csv", "patrol evaluate": "hours.csv"}
     return ends.get(name, _OPTIONS[option]) if option == "--out" else _OPTIONS[option]
@@ -85,6 +90,8 @@ def place(tmp_path, monkeypatch, capsys):
     Path("spot.toml").write_text(_SPOT)
     Path("tiny.toml").write_text(_BOT)
     Path("roads.csv").write_text("from,to\na,b\nb,c\nc,d\nd,a\n")
+    Path("patrol.toml").write_text(_PATROL)
+    Path("incidents.csv").write_text("target\nc\nd\nc\n")
     assert main(["solve", "kuhn", "--out", "kuhn.npz"]) == 0
     capsys.readouterr()
     return tmp_path
@@ -353,5 +360,16 @@ def test_a_signal_at_ten_moments_does_not_take_away_what_is_known(name, number, 
 
 
 def test_every_command_that_takes_time_is_sent_signals():
-    brief = {"games", "problems", "methods", "info", "show", "export", "patrol export", "doctor", "warmup"}
+    brief = {
+        "games",
+        "problems",
+        "methods",
+        "info",
+        "show",
+        "export",
+        "patrol export",
+        "patrol learn",
+        "doctor",
+        "warmup",
+    }
     assert {command for command, *_ in _TIMED.values()} == set(_CALLS) - brief

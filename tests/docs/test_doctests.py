@@ -87,6 +87,7 @@ LONG_PAGES = (
     "docs/how-to/files-and-pictures.md",
     "docs/how-to/games-too-large-to-enumerate.md",
     "docs/how-to/make-a-bot-in-a-style.md",
+    "docs/how-to/plan-for-uncertain-payoffs.md",
     "docs/how-to/put-a-risk-limit-on-a-strategy.md",
     "docs/theory/responses.md",
     "docs/theory/sensitivity.md",

@@ -11,6 +11,9 @@ from .gis import plan_features as plan_features
 from .gis import plan_rows as plan_rows
 from .gis import write_plan as write_plan
 from .gis import write_schedule as write_schedule
+from .incidents import IncidentLog as IncidentLog
+from .incidents import Learned as Learned
+from .incidents import read_incidents as read_incidents
 from .map_files import read_map as read_map
 from .map_pictures import animate_map as animate_map
 from .map_pictures import draw_map as draw_map
@@ -29,6 +32,8 @@ from .rosters import roster as roster
 from .schedules import LimitCheck as LimitCheck
 from .schedules import Schedule as Schedule
 from .schedules import schedule as schedule
+from .uncertainty import Scenario as Scenario
+from .uncertainty import Uncertainty as Uncertainty
 from .units_payoff import units_payoff as units_payoff
 from .words import Route as Route
 from .words import likely_routes as likely_routes

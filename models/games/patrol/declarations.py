@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any, Literal
 
 from ....seqform.errors import InvalidGameError, one_line, shown
+from .uncertainty import Scenario
 
 Times = tuple[int, int]
 Side = Literal["all", "units", "attackers"]
@@ -143,7 +144,13 @@ class Closure:
 
 
 #: Declarations in lists, by the key of the list.
-KINDS: dict[str, type[Any]] = {"units": Unit, "attackers": Attacker, "sensors": Sensor, "closures": Closure}
+KINDS: dict[str, type[Any]] = {
+    "units": Unit,
+    "attackers": Attacker,
+    "sensors": Sensor,
+    "closures": Closure,
+    "scenarios": Scenario,
+}
 
 
 @contextmanager

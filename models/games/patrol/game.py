@@ -88,6 +88,10 @@ class PatrolGame(Game):
             graph = Patrol(RoadMap.from_graph(graph, **options), **declared)
         self.patrol: Patrol = graph
         patrol = self.patrol
+        if patrol.uncertainty is not None or patrol.scenarios:
+            from .cases import check_uncertainty
+
+            check_uncertainty(patrol)
         super().__init__(
             patrol.name,
             {"nodes": patrol.map.num_nodes, "steps": patrol.steps, "units": len(patrol.units)},

@@ -17,6 +17,7 @@ from .clock import Clock, is_time_of_day
 from .declarations import KINDS, Attacker, Closure, PatrolError, Sensor, Times, Unit, about, free_names, list_of, texts
 from .meetings import Entries, Keys, assembled
 from .road_map import RoadMap
+from .uncertainty import Scenario, Uncertainty
 from .walker import Body, Mask, Party, Walker, Whole, form_size, party, sums
 
 #: The largest number of steps of a game.
@@ -53,6 +54,10 @@ class Patrol:
         Named groups of nodes for functionals.
     limits : sequence of str
         Constraints as strings, for problems about the game.
+    uncertainty : Uncertainty, optional
+        Intervals of goal values and probabilities, for :func:`~treeplex.solvers.solve_robust`.
+    scenarios : sequence of Scenario
+        What may differ from the declaration, for :func:`~treeplex.solvers.solve_robust`.
     clock : Clock, optional
         With a clock, times may be times of day such as ``"22:30"``, and results show times of day.
     name : str
@@ -86,6 +91,8 @@ class Patrol:
     failure: float = 0.0
     areas: Mapping[str, Sequence[Hashable]] = field(default_factory=dict)
     limits: Sequence[str] = ()
+    uncertainty: Uncertainty | None = None
+    scenarios: Sequence[Scenario] = ()
     clock: Clock | None = None
     name: str = "patrol"
     spec: str = ""

@@ -9,23 +9,30 @@ from typing import Any
 from ....seqform.errors import InvalidGameError
 from ....seqform.interchange.files import naming
 from ....seqform.interchange.toml_table import Table, read_toml
+from .cases import check_uncertainty
 from .clock import Clock
 from .declarations import KINDS, PatrolError
 from .map_files import read_map
 from .patrol import Patrol
 from .road_map import RoadMap
+from .uncertainty import Uncertainty
 
 #: The keys of the file, and of its payoffs; the keys of other tables are the fields of their type.
 _KEYS = (
     *("map", "steps", "begin", "end", "step", "speed", "length", "names", "failure", "units", "attackers", "payoffs"),
-    *("limits", "sensors", "closures", "areas"),
+    *("limits", "sensors", "closures", "areas", "uncertainty", "scenarios"),
 )
 _PAYOFFS = ("meeting", "step")
 #: Speeds with a unit, for maps whose lengths are metres.
 _SPEED = re.compile(r"(\d+(?:\.\d+)?)\s*(km/h|m/s|mph)", re.IGNORECASE)
 _METRES_PER_SECOND = {"km/h": 1 / 3.6, "m/s": 1.0, "mph": 0.44704}
 #: The contents of tables, for messages; unlisted ones contain something at a place.
-_SUCH_AS, _AT = {"units": 'start = "gate"', "attackers": 'entries = ["gate"]'}, 'at = "gate"'
+_SUCH_AS = {
+    "units": 'start = "gate"',
+    "attackers": 'entries = ["gate"]',
+    "scenarios": 'name = "match day" and goals = { bank = 5.0 }',
+}
+_AT = 'at = "gate"'
 
 
 def is_patrol(top: Table) -> bool:
@@ -85,9 +92,14 @@ def declared_patrol(top: Table, road_map: RoadMap, **known: Any) -> Patrol:
     }
     declared["limits"] = [_limit(one) for one in top.tables("limits", '[[limits]] with text = "risk <= 0.05"')]
     declared["areas"] = top.table("areas", '[areas] with north = ["gate", "mill"]').values
+    if "uncertainty" in top:
+        intervals = top.table("uncertainty", "[uncertainty] with goals = { bank = [2.0, 4.0] }")
+        declared["uncertainty"] = Uncertainty(**_values(intervals, Uncertainty))
     failure = top.values.get("failure", 0.0)
     try:
-        return Patrol(road_map, steps, **declared, **payoffs.values, failure=failure, clock=clock, table=top, **known)
+        patrol = Patrol(road_map, steps, **declared, **payoffs.values, failure=failure, clock=clock, table=top, **known)
+        check_uncertainty(patrol)
+        return patrol
     except PatrolError as error:
         key = f"payoffs.{error.key}" if error.key in _PAYOFFS else error.key
         raise top.error(str(error), key) from None
@@ -126,7 +138,7 @@ def _values(table: Table, kind: type[Any]) -> dict[str, Any]:
     """Return the arguments of a type; those without a default are required."""
     table.check_keys([each.name for each in fields(kind)])
     for each in fields(kind):
-        if each.default is MISSING:
+        if each.default is MISSING and each.default_factory is MISSING:
             such_as = {"goals": "values of nodes, such as { bank = 1.0 }"}
             table.needs(each.name, such_as.get(each.name, "a string, or a list of strings"))
     return table.values

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ....seqform.errors import GameFileError, one_line, shown
+from ....seqform.errors import GameFileError, UnsupportedProblemError, one_line, shown
 from ....seqform.interchange.encoding import json_ready
 from ....seqform.interchange.files import naming, read_archive, refusing_damaged, refusing_unwritable, write_archive
 from ....seqform.strategy import Profile, Strategy
@@ -20,6 +20,7 @@ from .declarations import KINDS
 from .game import PatrolGame, patrol_of
 from .patrol import Patrol
 from .road_map import BOTH_WAYS, RoadMap
+from .uncertainty import Uncertainty
 
 #: The version of the declaration; strategies have the format of strategy files.
 _PLAN = 1
@@ -41,7 +42,7 @@ class PatrolPlan:
     Raises
     ------
     UnsupportedProblemError
-        If the game is not a patrol.
+        If the game is not a patrol, or is that of a robust plan.
 
     Examples
     --------
@@ -61,7 +62,10 @@ class PatrolPlan:
     certificate: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        patrol_of(self.game)
+        if type(patrol_of(self.game)) is not Patrol:
+            raise UnsupportedProblemError(
+                "the game is that of a robust plan, expected the declared one: PatrolPlan(plan.game, plan.profile)"
+            )
 
     @property
     def patrol(self) -> Patrol:
@@ -138,7 +142,9 @@ def _patrol(metadata: Mapping[str, Any], arrays: Mapping[str, Any]) -> Patrol:
     )
     declared = {name: value for name, value in metadata["patrol"].items() if name != "table"}
     for name, kind in KINDS.items():
-        declared[name] = [kind(**one) for one in declared[name]]
+        declared[name] = [kind(**one) for one in declared.get(name, ())]  # scenarios are newer than the format
+    if declared.get("uncertainty") is not None:
+        declared["uncertainty"] = Uncertainty(**declared["uncertainty"])
     if declared.get("clock") is not None:
         declared["clock"] = Clock(**declared["clock"])
     return Patrol(roads, **declared)

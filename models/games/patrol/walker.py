@@ -286,6 +286,24 @@ class Party:
     walkers: tuple[Walker, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Root:
+    """A choice before the walks of bodies begin, such as the choice among cases that exclude each other.
+
+    Attributes
+    ----------
+    label : str
+        The label of its infoset.
+    actions : tuple of str
+    parent : int
+        The sequence before it: 0 if it is the first choice, or a sequence of a previous one.
+    """
+
+    label: str
+    actions: tuple[str, ...]
+    parent: int = 0
+
+
 @dataclass(eq=False)
 class _Built:
     """The parts of a treeplex of several bodies."""
@@ -297,8 +315,16 @@ class _Built:
     num_sequences: int = 1
 
 
-def party(bodies: Sequence[Body]) -> Party:
+def party(bodies: Sequence[Body], roots: Sequence[Root] = (), starts: Sequence[int] | None = None) -> Party:
     """Return the flow polytopes of several bodies of one player as a single treeplex.
+
+    Parameters
+    ----------
+    bodies : sequence of Body
+    roots : sequence of Root
+        Choices that come before the bodies' entries; their sequences are numbered from 1, in this order.
+    starts : sequence of int, optional
+        The sequence after which each body chooses its entry; by default the empty sequence, 0.
 
     Notes
     -----
@@ -327,14 +353,21 @@ def party(bodies: Sequence[Body]) -> Party:
     if not bodies:
         return Party(Treeplex([], []), ())
     built = _Built()
-    walkers = tuple(_walker(body, built) for body in bodies)
+    for root in roots:
+        built.inflow.append(([len(built.labels)], [root.parent], [1.0]))
+        built.counts.append(np.array([len(root.actions)]))
+        built.labels.append(root.label)
+        built.actions.append(root.actions)
+        built.num_sequences += len(root.actions)
+    pairs = zip(bodies, [0] * len(bodies) if starts is None else starts, strict=True)
+    walkers = tuple(_walker(body, built, start) for body, start in pairs)
     counts = np.concatenate(built.counts)
     infosets, sources, weights = (np.concatenate(each) for each in zip(*built.inflow, strict=True))
     inflow = sp.coo_array((weights, (infosets, sources)), shape=(len(counts), built.num_sequences))
     return Party(Treeplex.from_inflow(inflow, counts, built.labels, built.actions), walkers)
 
 
-def _walker(body: Body, built: _Built) -> Walker:
+def _walker(body: Body, built: _Built, start: int) -> Walker:
     reached, first = body.reachable, len(built.labels)
     entry_times, entry_nodes = body.entry_times[body.entered], body.entry_nodes[body.entered]
     made = [body.moves_at(time, reached) for time in range(body.last)]
@@ -359,7 +392,7 @@ def _walker(body: Body, built: _Built) -> Walker:
     entry_sequences = np.arange(len(entry_times)) + built.num_sequences if body.chooses else np.array([0])
     built.inflow.append((numbers[entry_times, entry_nodes], entry_sequences, np.ones(len(entry_times))))
     if body.chooses:
-        built.inflow.append(([first], [0], [1.0]))
+        built.inflow.append(([first], [start], [1.0]))
         entries = [name for name, entered in zip(body.entries, body.entered.tolist(), strict=True) if entered]
         entries += ["stay away"] if body.may_stay_away else []
         built.counts.append(np.array([len(entries)]))
