@@ -328,7 +328,7 @@ class _Found:
 
 
 def _read(played: _Log, game: "Game", probe: "Strategy | None", skip_bad: bool, shown: bool) -> _Found:
-    """Read a log, with a progress bar: hand histories for preflop games, otherwise a log of play."""
+    """Read a log, with a progress bar: hand histories for preflop games, otherwise a play log."""
     if game.name == "preflop":
         return _read_hands(played, game, probe, skip_bad, shown)
     if played.name is None and played.against is None:
@@ -337,7 +337,7 @@ def _read(played: _Log, game: "Game", probe: "Strategy | None", skip_bad: bool, 
 
 
 def _read_play(played: _Log, game: "Game", probe: "Strategy | None", skip_bad: bool, shown: bool) -> _Found:
-    """Read a log of play."""
+    """Read a play log."""
     from ..models.observations import Observations
     from ..models.play import read_play_log
     from ..seqform.observer import observer_tree

@@ -217,7 +217,7 @@ class HandsAt:
         except TreeplexError as error:
             raise CommandLineError(f"--{option}: {error}") from None
         if of.by == "hand" and node.has_classes_only:
-            raise CommandLineError("--by hand: before the flop, all hands of a class play alike; expected class")
+            raise CommandLineError("--by hand: before the flop, hands of one class play the same; expected class")
         return cls(node, of, only)
 
     @property

@@ -172,7 +172,7 @@ ChartOption = Annotated[
         "--chart",
         metavar="FILE",
         rich_help_panel=SPOT,
-        help="Draw the 13 × 13 chart of the node of --at, by default of the root, to FILE (.svg, .png or .pdf).",
+        help="Draw the 13 × 13 chart of the node given by --at (by default the root) to FILE (.svg, .png or .pdf).",
     ),
 ]
 HtmlOption = Annotated[
@@ -189,7 +189,7 @@ PotTolOption = Annotated[
     typer.Option(
         metavar="T[%]",
         parser=pot_tolerance,
-        help=f"{_TOL_HELP} For a spot, T% is in per cent of the pot; by default 0.1%.",
+        help=f"{_TOL_HELP} For a spot, T% is a percentage of the pot; the default is 0.1%.",
     ),
 ]
 IterationsOption = Annotated[

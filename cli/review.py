@@ -60,7 +60,7 @@ _PREFLOP, _SPOT = 0.005, 0.002
 _PART = 0.7
 #: The number of the river among the streets of a hand.
 _RIVER = 3
-#: With a larger gap, in big blinds per 100 hands, strategies are no equilibrium.
+#: With a larger gap, in big blinds per 100 hands, strategies are not an equilibrium.
 _GAP = 5.0
 
 
@@ -120,7 +120,7 @@ class _Hands:
         str,
         typer.Option(
             metavar="equilibrium|FILE",
-            help="The strategies that decide what was best: equilibrium, computed here; a solved spot (.npz) or a "
+            help="The strategies to compare with: equilibrium, computed here; a solved spot (.npz) or a "
             "spot (.toml), for hands on its board; or a preflop strategy that 'fit' or 'solve' wrote (.npz).",
         ),
     ] = EQUILIBRIUM
@@ -129,8 +129,8 @@ class _Hands:
         typer.Option(
             metavar="0|1",
             parser=read_seat,
-            help="Review only hands in this seat: 0 is the small blind, or out of position in a spot. With a file of "
-            "'fit', give the seat of that command.",
+            help="Review only hands in this seat: 0 is the small blind, or out of position in a spot. With a file that "
+            "'fit' wrote, give the seat that you passed to 'fit'.",
         ),
     ] = None
 
@@ -173,8 +173,8 @@ class _Scope:
         str | None,
         typer.Option(
             metavar="HAND:STREET",
-            help="Review nothing: print the spot at a street of a hand, as a file for 'solve'; 12:river is the river "
-            "of the twelfth hand.",
+            help="Instead of a review, print the spot of a hand at a street, as a file for 'solve': for example, "
+            "12:river for the river of the twelfth hand.",
         ),
     ] = None
 
@@ -248,8 +248,8 @@ def review(played: _Hands, *, scope: _Scope, logs: _Logs, time_limit: TimeOption
         raise CommandLineError(f"no decision of {played.hero} was reviewed; left out: {_reasons(found.left_out)}")
     if played.against != EQUILIBRIUM and played.seat is None and (found.gap or 0.0) > _GAP:
         print_note(
-            f"the strategies of {played.against} are no equilibrium: best responses gain {found.gap:.1f} BB/100; if "
-            "fit wrote the file, --seat should be the seat of fit"
+            f"the strategies of {played.against} are not an equilibrium: best responses gain {found.gap:.1f} BB/100; "
+            "if fit wrote the file, pass the seat that you passed to fit as --seat"
         )
     hidden = found.left_out.get(UNKNOWN, 0)
     if hidden:

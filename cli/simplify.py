@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 #: The grids of ``--frontier``.
 GRIDS = (1, 2, 3, 4, 5, 10, 20)
-#: The seats of spots of hold'em.
+#: The seats of hold'em spots.
 _SEATS = {"oop": 0, "ip": 1}
 #: The keys of the JSON.
 KEYS = (*_OF_SOLVE, "complexity", "loss_share", "frontier", "menus")
@@ -60,7 +60,7 @@ class _Limits:
         typer.Option(
             metavar="N",
             parser=reader(int, minimum=0),
-            help="Mix at N infosets at most; in a spot, N hands at decisions.",
+            help="Mix at no more than N infosets (in a spot, N pairs of hand and decision).",
         ),
     ] = None
     sizes: Annotated[
@@ -75,8 +75,8 @@ class _Limits:
         str | None,
         typer.Option(
             metavar="C",
-            help="Hands of one class play alike at each decision of a spot: ranks (AKs, AKo, 77), suits (ranks and the "
-            "suits that matter on the board) or made (the made hand and the draws).",
+            help="Hands of one class play the same at each decision of a spot: ranks (AKs, AKo, 77), suits (ranks and "
+            "the suits that matter on the board) or made (the made hand and the draws).",
         ),
     ] = None
     monotone: Annotated[
@@ -91,7 +91,7 @@ class _Limits:
         str | None,
         typer.Option(
             metavar="A<B<…",
-            help="The beginnings of infosets from weak to strong, for --monotone in a tree, such as 'J<Q<K'.",
+            help="Prefixes of infoset names from weak to strong, for --monotone in a tree, such as 'J<Q<K'.",
         ),
     ] = None
     loss: Annotated[
@@ -115,7 +115,7 @@ def simplify(
             "--seat",
             metavar="0|1",
             parser=_player,
-            help="The player, by default 0; in a spot of hold'em also oop or ip.",
+            help="The player, by default 0; in a hold'em spot also oop or ip.",
         ),
     ] = None,
     limits: _Limits,
@@ -129,8 +129,8 @@ def simplify(
         str | None,
         typer.Option(
             metavar="MENU;MENU",
-            help="Compare menus of the player's bet sizes in a spot, such as '33%; 75%; 33%, 75%, a': what share of "
-            "the EV each keeps.",
+            help="Compare menus of the player's bet sizes in a spot, such as '33%; 75%; 33%, 75%, a', by the "
+            "share of the EV that each menu keeps.",
         ),
     ] = None,
     method: Annotated[
@@ -465,7 +465,7 @@ def _compare(record: Record, name: str, player: int, text: str, time_limit: floa
     game = record.load(name)
     spot = spot_of(game)
     if spot is None:
-        raise CommandLineError(f"--menus is for spots of hold'em, and GAME is {game.spec}")
+        raise CommandLineError(f"--menus is for hold'em spots, but GAME is {game.spec}")
     if spot.rake or spot.locks:
         raise CommandLineError(f"--menus needs a spot without {'rake' if spot.rake else 'locks'}")
     menus = [menu.strip() for menu in text.split(";")]

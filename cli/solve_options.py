@@ -106,7 +106,7 @@ class OfSpot:
         str | None,
         typer.Option(
             metavar="HANDS",
-            help="Hands whose strategy and EV to show, such as QsQh,AdKd (spots of hold'em).",
+            help="Hands whose strategy and EV to show, such as QsQh,AdKd (hold'em spots).",
             rich_help_panel=SPOT,
         ),
     ] = None
@@ -117,7 +117,7 @@ class OfSpot:
         typer.Option(
             metavar="LOCK",
             rich_help_panel=SPOT,
-            help="A known or assumed action of a player in a spot of hold'em: 'ip at \"bet 120\": fold 40%', or "
+            help="A known or assumed action of a player in a hold'em spot: 'ip at \"bet 120\": fold 40%', or "
             "'fold 41 of 80' for a count; may be repeated. Also reports the gain from the lock and its risk, or, with "
             "--frontier, their trade-off.",
         ),

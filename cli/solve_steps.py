@@ -144,7 +144,7 @@ class SolveSteps:
             if text is not None and self.spot is None and (name == "hands" or not nodes.has_nodes(self.loaded)):
                 before = "" if name == "hands" else ", preflop or three_handed"
                 raise CommandLineError(
-                    f"--{name} {text}: expected a spot of hold'em (.toml){before}, but GAME is {self.loaded.spec}"
+                    f"--{name} {text}: expected a hold'em spot (.toml){before}, but GAME is {self.loaded.spec}"
                 )
         if self.spot is not None:
             self.record.update(dict.fromkeys(spots.KEYS))

@@ -49,7 +49,7 @@ def with_locks(game: "Game", texts: Sequence[str] | None) -> "Game":
         return game
     spot = spot_of(game)
     if spot is None:
-        raise CommandLineError(f"--lock {texts[0]}: expected a spot of hold'em (.toml), but GAME is {game.spec}")
+        raise CommandLineError(f"--lock {texts[0]}: expected a hold'em spot (.toml), but GAME is {game.spec}")
     return replace(spot, bets=None, locks=(*spot.locks, *texts)).game
 
 

@@ -450,7 +450,7 @@ def _judged(game: "Game", found: dict[int, "Strategy"]) -> "tuple[dict[str, Any]
 
 
 def _without_luck(path: str, game: "Game", strategy: "Strategy", values: "Profile", observer: int) -> dict[str, Any]:
-    """Return the result of a strategy in a log of play, as it was and without luck."""
+    """Return the result of a strategy in a play log, as it was and without luck."""
     from ..models.play import Aivat, read_play_log
 
     log = read_play_log(path, game, observer)
@@ -747,7 +747,7 @@ def _strategies(
 
 
 def _left_out(counts: Mapping[int, int]) -> list[Row]:
-    """Print a note if infosets are missing in a file."""
+    """Print a note if infosets are missing from a file."""
     said = [f"{count(number)} of player {player}" for player, number in counts.items() if number]
     return [Row("left_out", said, several(str), ": infosets missing in the file are played uniformly")]
 

@@ -174,7 +174,7 @@ def style(
 ) -> int:
     """Find a strategy in a given style that loses little to any opponent, or prove that none exists.
 
-    A target says how often the player should take an action. If all targets can be met within --max-loss, the result is
+    A target sets how often the player should take an action. If all targets can be met within --max-loss, the result is
     the strategy with the smallest loss. Otherwise (exit status 1) it is the strategy within that loss that comes
     closest to the targets. Either way, lower and upper bounds on the smallest loss that meets the targets are proven.
     For games that are too large for linear programs, --method pref-cfr searches for a vulnerability for each target,
@@ -217,7 +217,7 @@ def style(
             if chosen.name == _SEARCHES:
                 how |= {name: value for name, value in vars(search).items() if value is not None}
                 how |= {"checkpoint": checkpointing.read(), "progress": lambda run: tell(_standing(run))}
-                # Without parameters it is the default of the search, which is another one than that of the method.
+                # Without parameters it is the default of the search, which differs from that of the method.
                 how |= {"method": chosen} if ":" in method else {}
                 answer = calibrate_style(loaded, asked.target, asked.max_loss, **how)
             else:

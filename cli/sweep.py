@@ -106,7 +106,7 @@ def sweep(
         typer.Argument(
             metavar="FILE",
             help="The settings (.toml): the command, its options, and the varied settings in [grid] or [[list]]; or a "
-            "spot of hold'em on many boards.",
+            "hold'em spot on many boards.",
         ),
     ],
     out: Annotated[

@@ -51,7 +51,7 @@ def tune(
         int, typer.Option(metavar="N", parser=_count, help="Number of rounds; each tunes every number of the bot.")
     ] = 1,
     steps: Annotated[
-        int, typer.Option(metavar="N", parser=_count, help="How many values to try per number and round.")
+        int, typer.Option(metavar="N", parser=_count, help="How many values to try for each number in each round.")
     ] = 6,
     matches: Annotated[
         int,

@@ -151,7 +151,7 @@ class InvalidPreferenceError(TreeplexError, ValueError):
 
 
 class PlayLogError(TreeplexError, ValueError):
-    """A log of play that cannot be read.
+    """A play log that cannot be read.
 
     Parameters
     ----------

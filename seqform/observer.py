@@ -28,7 +28,7 @@ class ObserverTree(ReadOnly):
 
     Two inner histories are in one *class* if the observer's private information and the public history agree. Two
     leaves are in one class if, in addition, the information that the other players reveal and the observer's payoff
-    agree. A log of play contains exactly this information. Classes form a tree. A depth-first walk numbers each class
+    agree. A play log contains exactly this information. Classes form a tree. A depth-first walk numbers each class
     when it first meets it, so a class comes after its parent. The root is class 0. Arrays are read-only.
 
     A play enters a class at one history and may continue through other histories of the class, for example after a card

@@ -43,7 +43,7 @@ class Rules(Protocol):
     :func:`~treeplex.seqform.public_tree.public_tree_from_rules` lists the other requirements. Without it, or with
     ``public_state = None``, public states are derived from the infosets.
 
-    Three more methods, all or none, define what an observer sees, and therefore what a log of play contains:
+    Three more methods, all or none, define what an observer sees, and therefore what a play log contains:
 
     - ``private_information(state, player)``, a string: what a player knows and others do not, including the player's
       own secret actions; empty if there is none.

@@ -39,7 +39,7 @@ def find_stakes(treeplexes: Sequence[Treeplex], payoffs: Payoff) -> float:
 
     A leaf at which a player loses more than 100 S is a penalty. The stakes are the largest absolute payoff at the other
     leaves that chance can reach, and at least S. A penalty is ignored regardless of its size and of the player who pays
-    it. A large payoff that nobody can avoid counts, weighted with its chance probability. If nobody needs to lose
+    it. A large payoff that nobody can avoid counts, weighted by its chance probability. If nobody needs to lose
     anything and all payoffs without losses are zero, S is the smallest non-zero absolute payoff. Payoffs below 1e-13 of
     the largest count as zero: floats cannot distinguish them from zero.
 

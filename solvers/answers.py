@@ -268,7 +268,7 @@ def _constraint_rows(solution: "Solution") -> Iterator[Row]:
 def _conflict(found: "Infeasibility") -> Iterator[Row]:
     """Yield the rows of the least violation and of the constraints that exclude each other."""
     six = partial(shown_number, digits=6)
-    meaning = f" in sum, at most {six(found.largest_violation)} for one constraint"
+    meaning = f" in total, at most {six(found.largest_violation)} for one constraint"
     yield Row("least_violation", found.least_violation, six, meaning)
     yield Row("conflict", found.conflict, several(str))
 

@@ -20,7 +20,7 @@ _KEPT = ("detail", "iterations", "seconds", "build_seconds")
 
 
 def saved_outcome(outcome: Outcome) -> Saved:
-    """Return the saved form of an outcome, without certificate and state; the certificate is recomputed."""
+    """Return the saved form of an outcome, without its certificate or state; the certificate is recomputed."""
     history = {name: value for name, value in vars(outcome.history).items() if value is not None}
     plans = outcome.plans if outcome.plans or outcome.proof is None else outcome.proof[0].plans
     basis = outcome.state if isinstance(outcome.state, Basis) else None

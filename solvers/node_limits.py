@@ -1,4 +1,4 @@
-"""Limits between the states of a node: classes that play alike, actions monotone in strength, and few mixed states."""
+"""Limits between the states of a node: classes played the same, actions monotone in strength, and few mixed states."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -48,7 +48,7 @@ class BoardReport(Sweep):
 
     A board's weight in averages is the number of boards that it stands for, times the weight of all pairs of hands that
     can be dealt together on it: its probability, given both ranges, up to a factor. A line's frequencies and EVs are
-    also weighted with the probability of the line on each board.
+    also weighted by the probability of the line on each board.
 
     Attributes
     ----------
@@ -219,7 +219,7 @@ def _part(result: Mapping[str, Any], key: str, place: int | None) -> Any:
 
 
 def weighted_mean(records: Iterable[Mapping[str, Any]], name: str, by: str | None = None) -> float | None:
-    """Return the mean of a column, weighted with the share of each board, and with another column if named."""
+    """Return the mean of a column, weighted by the share of each board, and by another column if named."""
     total = weight = 0.0
     for record in records:
         value, factor = record[name], 1.0 if by is None else record[by]
@@ -280,8 +280,8 @@ def _textures(report: BoardReport) -> Iterator[page.Content]:
     """Yield the averages by texture, and for each line."""
     yield page.heading("By texture")
     yield page.prose(
-        "A board counts with the number of boards that it stands for, times the weight of all pairs of hands that can "
-        "be dealt on it. Frequencies and EVs after a line also count with the probability of the line on each board.",
+        "A board's weight is the number of boards that it stands for, times the weight of all pairs of hands that can "
+        "be dealt on it. Frequencies and EVs after a line are also weighted by the line's probability on each board.",
         cls="dim",
     )
     for line in ("", *report.lines):

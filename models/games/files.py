@@ -114,7 +114,7 @@ def game_from_file(path: str, parameters: Mapping[str, Any] | None = None) -> "G
     Parameters
     ----------
     path : str
-        ``.efg``, ``.graphml`` and ``.json`` contain trees, ``.npz`` matrices, and ``.toml`` a spot of hold'em or a
+        ``.efg``, ``.graphml`` and ``.json`` contain trees, ``.npz`` matrices, and ``.toml`` a hold'em spot or a
         patrol.
     parameters : mapping, optional
         Must be empty.

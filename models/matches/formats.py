@@ -232,7 +232,7 @@ def _chips(text: str) -> str:
 
 
 def _cards(text: str) -> str:
-    """Return the cards of a text, without brackets and blanks."""
+    """Return the cards of a text, without brackets or blanks."""
     cards: str = "".join(_CARD.findall(text))
     left = re.sub(r"[\[\]\s]", "", text)
     if cards != left:

@@ -92,7 +92,7 @@ class Observations:
 
     @classmethod
     def from_log(cls, game: Game, log: PlayLog, probe: Strategy | None = None) -> "Observations":
-        """Return the observations in a log of play.
+        """Return the observations in a play log.
 
         Parameters
         ----------

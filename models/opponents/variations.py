@@ -24,7 +24,7 @@ def mixture(strategies: Sequence[Strategy], weights: Sequence[float | Fraction])
     strategies : sequence of Strategy
         At least one, all of one player in one game.
     weights : sequence of float or Fraction
-        The probability of each; at least 0, and 1 in sum (within 1e-9).
+        The probability of each; at least 0, with a sum of 1 (within 1e-9).
 
     Returns
     -------
@@ -65,7 +65,7 @@ def mixture(strategies: Sequence[Strategy], weights: Sequence[float | Fraction])
         check_same_game(strategy, parts[0].sequence_form)
         if strategy.player != parts[0].player:
             raise InvalidStrategyError(
-                f"a mixture of strategies of players {parts[0].player} and {strategy.player}: expected one player"
+                f"a mixture of strategies of players {parts[0].player} and {strategy.player}: expected one player only"
             )
     if not all(is_number(share) and 0 <= share <= 1 for share in shares) or abs(float(sum(shares)) - 1.0) > _TOLERANCE:
         raise InvalidStrategyError(f"a mixture has weights {shown(shares)}, expected probabilities that sum to 1")

@@ -1,4 +1,4 @@
-"""Playing games: simulation from strategies, and logs of play, written and read."""
+"""Playing games: simulation from strategies, and play logs, written and read."""
 
 import lazy_loader
 

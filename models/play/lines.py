@@ -1,4 +1,4 @@
-"""The lines of a log of play, one game each: the observer's class in which a game ended."""
+"""The lines of a play log, one game each: the observer's class in which a game ended."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Logs of play, written and read as streams: memory does not grow with the log."""
+"""Play logs, written and read as streams: memory does not grow with the log."""
 
 import gzip
 import os
@@ -97,7 +97,7 @@ def read_play_log(
     skip_bad: bool = False,
     progress: Callable[[int, float | None], None] | None = None,
 ) -> PlayLog:
-    r"""Read a log of play, and count its games by result.
+    r"""Read a play log, and count its games by result.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def read_play_log(
     else:
         check_view(view, game, seat)
     count = _Count(LogLines(game, view), skip_bad)
-    with reading(source, "a log of play") as file:
+    with reading(source, "a play log") as file:
         try:
             for lines, whole in batches(file, progress):
                 count.add(lines, whole)
@@ -222,7 +222,7 @@ class _Count:
 
 
 class PlayLogWriter:
-    """A writer of logs of play: one line per game, and complete lines even if interrupted.
+    """A writer of play logs: one line per game, and complete lines even if interrupted.
 
     Use it in a ``with`` statement.
 

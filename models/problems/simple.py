@@ -96,15 +96,15 @@ class SimpleStrategy(Problem):
         a number are sizes of one action, such as ``bet 50`` and ``bet 120``.
     classes : str, mapping or callable, optional
         Infosets that must be played alike. In a tree, a mapping of each infoset's label to its class, or a function of
-        the label; labels missing from a mapping are alone. In public form, states of one class play alike at each
+        the label; a label missing from a mapping is a class. In public form, states of one class play the same at each
         public state: a mapping or a function of the private states, or the name of classes that the game knows, such
-        as ``ranks``, ``suits`` or ``made`` in spots of hold'em.
+        as ``ranks``, ``suits`` or ``made`` in hold'em spots.
     monotone : str or Monotone, optional
         Actions whose probability is monotone in strength at each public state: ``"fold"`` falls, other names rise, and
         ``"fold falls, bet rises"`` says so. ``aggression`` stands for all actions except fold, check and call.
     strength : mapping, callable or str, optional
-        The strength of infosets in a tree, or of private states in public form: numbers by label, or the beginnings
-        of labels from weak to strong, such as ``"J < Q < K"``. Spots of hold'em need none: the strength of a hand is
+        The strength of infosets in a tree, or of private states in public form: numbers by label, or prefixes
+        of labels from weak to strong, such as ``"J < Q < K"``. Hold'em spots need none: the strength of a hand is
         its equity against the other player's range at the node, in the profile of the answer.
     loss : float or Fraction, optional
         Instead of guaranteeing as much as possible, mix at as few infosets as possible, and guarantee at least the
@@ -172,7 +172,7 @@ class SimpleStrategy(Problem):
     classes: Annotated[
         Any,
         About(
-            "classes of infosets that play alike: for spots of hold'em ranks, suits or made",
+            "classes of infosets that play the same way: for hold'em spots ranks, suits or made",
             shown="none",
             form="C",
             example="ranks",

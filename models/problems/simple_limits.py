@@ -1,4 +1,4 @@
-"""Limits that tie the infosets of a simple strategy together: classes that play alike, and order by strength."""
+"""Limits that tie the infosets of a simple strategy together: classes played the same, and order by strength."""
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

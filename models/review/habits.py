@@ -57,7 +57,7 @@ class Habit:
 
     @property
     def cost(self) -> float:
-        """The larger one of both costs, by which habits are ranked, in big blinds per 100 hands."""
+        """The larger of the two costs, in big blinds per 100 hands; habits are ranked by it."""
         return max(self.lost, self.exploitable or 0.0)
 
     @property

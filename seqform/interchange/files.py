@@ -174,7 +174,7 @@ def check_suffix(path: str | os.PathLike[str], what: str, suffixes: Sequence[str
 _BEGINNINGS = (
     (rb"EFG |<\?xml|<graphml", "a game", "treeplex info"),
     (rb'\{"directed"|board\s*=', "a game", "treeplex info"),
-    (rb'\{"treeplex_log"|\{"seat"', "a log of play", "treeplex fit"),
+    (rb'\{"treeplex_log"|\{"seat"', "a play log", "treeplex fit"),
     (rb'\{\s*"format": *"treeplex strategies"|player,infoset,|NE,', "strategies", "treeplex show"),
     (rb"variant\s*=|\[\w+\]\s+variant\s*=", "hand histories", "treeplex fit --game preflop:…"),
     (rb"PK\x03\x04", "an archive (.npz)", "if it holds strategies, treeplex show"),
@@ -188,7 +188,7 @@ def other_kind(path: str | os.PathLike[str], expected: str) -> str:
     ----------
     path : path-like
     expected : str
-        ``a game``, ``a log of play`` or ``strategies``.
+        ``a game``, ``a play log`` or ``strategies``.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def other_kind(path: str | os.PathLike[str], expected: str) -> str:
         with Path(path).open("rb") as file:
             begins = file.read(200).removeprefix(codecs.BOM_UTF8).lstrip()
     for pattern, kind, reader in _BEGINNINGS:
-        if kind != expected and re.match(pattern, begins) and ("npz" not in kind or expected == "a log of play"):
+        if kind != expected and re.match(pattern, begins) and ("npz" not in kind or expected == "a play log"):
             return f" (it looks like {kind}: {reader} reads it)"
     return ""
 

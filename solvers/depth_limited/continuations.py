@@ -104,7 +104,7 @@ class Playouts:
 
 
 def drawn_actions(rules: Rules, player: int, games: int = 200) -> set[str]:
-    """Return the names of a player's actions that occur in games with random moves.
+    """Return the names of the actions that a player can take, collected from games with random moves.
 
     Examples
     --------

@@ -84,7 +84,7 @@ class StandardProgram:
 
 
 class NearProgram:
-    """A part of a program; the simplex method solves for the distances of its columns from their current values.
+    """A part of a program, in terms of the distances of its columns from their current values, for the simplex method.
 
     A column that is surely off its bound may move freely. The simplex method does not move free nonbasic columns unless
     it has to. So the played part of an approximate answer is kept where the objective does not depend on it, and so is

@@ -141,7 +141,7 @@ class ModelBlueprint:
         rules, stack, found = Preflop(**game.parameters), _stack(table), cls.__new__(cls)
         if any(rules.antes) or rules.straddle:
             raise InvalidStrategyError(
-                f"{file} contains strategies of {spec}, expected a game without antes and straddle, like the table"
+                f"{file} contains strategies of {spec}, expected a game without antes or a straddle, like the table"
             )
         if rules.stack != stack:
             raise InvalidStrategyError(

@@ -118,7 +118,7 @@ class Stage:
         return amount  # type: ignore[no-any-return]
 
     def go_to(self, street: int) -> None:
-        """Start a street, if it is a later one."""
+        """Start a street if it comes after the current one."""
         if street > self.street:
             self.paid += max(self.now)
             self.street, self.now, self.last, self.mover, self.checked = street, [0, 0], self.unit, 0, False

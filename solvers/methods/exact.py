@@ -305,7 +305,7 @@ class Rounding(Method):
     two nearest distributions, or to a pure action where the plan mixes least. Each time it is solved again, so that the
     rest of the strategy makes up for it.
 
-    *On public forms*, such as spots of hold'em, each node's states are rounded to the grid in the order of their
+    *On public forms*, such as hold'em spots, each node's states are rounded to the grid in the order of their
     values, and the error of each state is passed on to the next one, so that the frequencies of actions hardly change.
     The other order and rounding to the nearest point are tried at one node after another, and what guarantees most is
     kept. The nodes after the rounded ones are solved again. Then the behaviour of single states is changed, those first

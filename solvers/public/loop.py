@@ -442,7 +442,7 @@ def _down(walk: Any, board: Any, player: Any, decay: Any, before: Any, here: Any
 
 @compiled
 def _equal(game: Any, board: Any, player: Any, here: Any) -> None:
-    """Give equivalent private states the same values at leaves and exits, to the last digit.
+    """Give equivalent private states identical values at leaves and exits, bit for bit.
 
     Round-off would make them differ, and play differently if actions are equally good. But boards that are images of
     each other are walked once, as if equivalent states played the same.

@@ -164,7 +164,7 @@ class KernelState:
         return {name: array for name, array in arrays.items() if name not in ("gradient", "average", "factors")}
 
     def average_anew(self) -> None:
-        """Restart the averages without changing strategies, regrets and multipliers."""
+        """Restart the averages without changing strategies, regrets or multipliers."""
         self.origin = np.array(self.arrays.regrets)
         self.arrays.plan_sums[:] = 0.0
         self.arrays.older[:] = 0.0

@@ -300,7 +300,7 @@ def _is_interrupted(loop: Any) -> Any:
 
 @compiled
 def _iterate(loop: Any) -> None:
-    """Do one iteration: discount, then learn and plan for each player, alternating or simultaneously."""
+    """Do one iteration: discount, then learn and plan for each player, in turn or simultaneously."""
     state, clock, num_players = loop.state, loop.state.clock, _number_of_players(loop)
     done = clock[DONE]
     decay = averaging_decay(loop.rule, done, done - clock[BEGUN])

@@ -98,7 +98,7 @@ class StyleAnswer(Drawn):
     game_value : float
         The value of the game to the player.
     least_loss : float or None
-        The least loss at which all targets hold together; ``None`` if they exclude each other.
+        The least loss at which all targets can be met together; ``None`` if they exclude each other.
     least_loss_lower, least_loss_upper : float or None
         Proven bounds on the least loss.
     least_loss_exact : Fraction or None

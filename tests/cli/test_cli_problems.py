@@ -90,7 +90,7 @@ def test_constraints_that_cannot_be_met_exit_1_and_say_which(capsys: pytest.Capt
         assert record[key] is None
     shown = printed(capsys, *CONSTRAINED, *INFEASIBLE, status=1)
     rows = dict(line.split("  ", 1) for line in shown.splitlines() if "  " in line and line[0] != " ")
-    assert rows["least violation"].strip() == "0.3 in sum, at most 0.15 for one constraint"
+    assert rows["least violation"].strip() == "0.3 in total, at most 0.15 for one constraint"
     assert rows["conflict"].strip() == "often, seldom"
     assert "value" not in rows
     *_, heading, often, seldom = shown.splitlines()
@@ -566,7 +566,7 @@ def test_what_cannot_be_met_is_shown_by_every_method(capsys, method):
     assert main([*CONSTRAINED, *bounds, "--method", method]) == 1
     shown = capsys.readouterr().out
     assert "often, seldom" in shown
-    assert ("3/10 in sum, at most 3/20 for one constraint" if method == "rational" else "0.3 in sum") in shown
+    assert ("3/10 in total, at most 3/20 for one constraint" if method == "rational" else "0.3 in total") in shown
 
 
 def test_a_gap_within_the_tolerance_is_called_so_whatever_is_violated(capsys: pytest.CaptureFixture[str]) -> None:

@@ -57,7 +57,7 @@ def test_options_and_a_file_declare_the_same(capsys: pytest.CaptureFixture[str])
     assert by_options["status"] == "optimal"
     assert by_options["value"] == pytest.approx(by_file["value"], abs=1e-7)
     assert as_game["value"] == pytest.approx(by_file["value"], abs=1e-7)
-    assert by_file["question"].startswith("Where should unit 1 be, and when, so that whoever goes from gate to bank")
+    assert by_file["question"].startswith("Where should unit 1 be, and when, so that attackers from gate to bank")
     assert by_file["multipliers"].keys() == {"risk(unit 1) <= 1/4"}
     for route in by_file["routes"]:
         assert 0.0 < route["probability"] <= 1.0 + 1e-9

@@ -165,7 +165,7 @@ def test_the_frontier_and_the_loss_of_a_spot(capsys: pytest.CaptureFixture[str])
         ("kuhn --steps 2 --frontier", "--steps does not go with --frontier; leave it out"),
         ("kuhn --frontier --out a.npz", "--out does not go with --frontier; leave it out"),
         ("kuhn --player 2 --steps 1", "invalid value for '--player' / '--seat': '2' is not 0, 1, oop or ip"),
-        ("kuhn --menus 33%;75%", "--menus is for spots of hold'em, and GAME is kuhn"),
+        ("kuhn --menus 33%;75%", "--menus is for hold'em spots, but GAME is kuhn"),
         ("kuhn --menus 33%;75% --steps 4", "--steps does not go with --menus; leave it out"),
         ("kuhn --steps 2 --monotone b", "simplify: monotone needs the strength of the infosets of kuhn"),
         ("kuhn --steps 2 --classes ranks", "simplify: kuhn has no classes named 'ranks'"),

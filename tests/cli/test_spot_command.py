@@ -329,7 +329,7 @@ def test_a_sweep_takes_spots_and_tolerances_in_per_cent(tmp_path, capsys):
         ("solve kuhn --tol 1%",
          ("--tol 1%: a percentage refers to the pot of a spot, but GAME is kuhn; expected a number of at least 0, such "
          "as 1e-4")),
-        ("solve kuhn --hands AsKs", "--hands AsKs: expected a spot of hold'em (.toml), but GAME is kuhn"),
+        ("solve kuhn --hands AsKs", "--hands AsKs: expected a hold'em spot (.toml), but GAME is kuhn"),
         ("solve toy.toml --tol -1%",
          ("invalid value for '--tol': -1, expected a number of at least 0, such as 1e-4, or a share of a spot's pot, "
           "such as 0.1% (see treeplex solve --help)")),
@@ -344,12 +344,12 @@ def test_a_sweep_takes_spots_and_tolerances_in_per_cent(tmp_path, capsys):
         ("solve toy.toml --hands AcKc,77", "--hands: '77': neither range contains it, expected hands of oop or ip"),
         ("solve toy.toml --hands ,", "--hands ',': expected hands, such as QsQh,AdKd"),
         ("solve kuhn --at pass",
-         "--at pass: expected a spot of hold'em (.toml), preflop or three_handed, but GAME is kuhn"),
+         "--at pass: expected a hold'em spot (.toml), preflop or three_handed, but GAME is kuhn"),
         ("solve preflop:stack=4 --at raise",
          ("--at: there is no 'raise' at the root (did you mean raise 2?); expected "
          "fold, call, raise 2, raise 3 or all-in")),
         ("solve preflop:stack=4 --hands AA",
-         "--hands AA: expected a spot of hold'em (.toml), but GAME is preflop:stack=4"),
+         "--hands AA: expected a hold'em spot (.toml), but GAME is preflop:stack=4"),
         ("solve toy.toml --at bet",
          "--at: there is no 'bet' at the root; expected check or all-in"),
         ("solve toy.toml --at check,*", "--at: no card is dealt after check; expected check or all-in"),
@@ -370,7 +370,7 @@ def test_a_sweep_takes_spots_and_tolerances_in_per_cent(tmp_path, capsys):
         ("show uniform --game preflop:stack=4,continuations=0 --unit chips",
          "--unit: unit is 'chips', but this game is played in big blinds; expected bb or pot"),
         ("show uniform --game preflop:stack=4,continuations=0 --by hand",
-         "--by hand: before the flop, all hands of a class play alike; expected class"),
+         "--by hand: before the flop, hands of one class play the same; expected class"),
         ("show nope.npz --at p", "--at: nope.npz: no such file"),
         ("info toy.toml --infosets",
          ("--infosets: toy.toml has one infoset for each hand at 4 nodes; 'treeplex solve --hands' shows the strategy "
@@ -619,7 +619,7 @@ def test_the_curve_of_safety_is_a_frontier(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["kuhn", "--lock", LOCK], f"--lock {LOCK}: expected a spot of hold'em (.toml), but GAME is kuhn"),
+        (["kuhn", "--lock", LOCK], f"--lock {LOCK}: expected a hold'em spot (.toml), but GAME is kuhn"),
         (["toy.toml", "--lock", 'ip at "bet 5": fold 1'], "there is no 'bet 5' at the root; expected check or all-in"),
         (
             ["toy.toml", "--lock", LOCK, "--problem", "style", "--maximise", "bet"],

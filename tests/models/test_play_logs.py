@@ -1,4 +1,4 @@
-"""Logs of play: games that are drawn, written and read again, and lines that are no game of the game's."""
+"""Play logs: games that are drawn, written and read again, and lines that are no game of the game's."""
 
 import gzip
 import io

@@ -191,7 +191,7 @@ def test_an_animation_tells_units_apart(solution, tmp_path):
 
 def test_a_report_says_what_was_asked_and_found(solution):
     html = solution.report().to_html()
-    assert "Where should unit 1 and unit 2 be, and when, so that whoever goes from gate to bank gains least" in html
+    assert "Where should unit 1 and unit 2 be, and when, so that attackers from gate to bank gain least" in html
     assert f"{solution.upper:.6g}" in html
     assert "data-patrol=" in html
     assert "used by risk" in html or solution.multipliers["risk"] < 1e-9

@@ -1,4 +1,4 @@
-"""The bot that resolves: its ranges, translation, legality, time and determinism."""
+"""The resolving bot: its ranges, translation, legality, time and determinism."""
 
 import pickle
 import re

@@ -80,7 +80,7 @@ class ChartedNode(Drawn):
     native : Unit
         The unit of the game's payoffs.
     has_classes_only : bool
-        Whether all hands of a class play alike, as before the flop.
+        Whether all hands of a class are played the same way, as before the flop.
     seats : tuple of str
     """
 
@@ -201,7 +201,7 @@ class ChartedNode(Drawn):
         Returns
         -------
         SpotTable
-            By class: ``combinations``, the number of hands that are there; ``reach``, their share of those possible on
+            By class: ``combinations``, the number of hands at the node; ``reach``, their share of those possible on
             the board; ``weight``, the class's share of the range; EV and equity; and the mover's action frequencies.
             Classes that are not there have no numbers.
         """

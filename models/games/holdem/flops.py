@@ -138,7 +138,7 @@ def _order() -> tuple[str, ...]:
 
 @cache
 def flop_subset(size: int) -> tuple[WeightedBoard, ...]:
-    """Return representative flops, each weighted with the number of flops that it stands for.
+    """Return representative flops, each weighted by the number of flops that it stands for.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def flop_subset(size: int) -> tuple[WeightedBoard, ...]:
     "Super-samples from kernel herding", UAI 2010): flops are chosen one after another, so that the mean of a kernel
     over the chosen flops comes as close as possible to its mean over all 22,100 flops. The kernel of two flops is
     exp(−d²/2), plus 1 if they have the same suits and pairing. Their distance d is the root mean square difference
-    between the equities of the 169 classes of hands against a random hand, weighted with the size of each class, in
+    between the equities of the 169 classes of hands against a random hand, weighted by the size of each class, in
     units of the standard deviation over all flops.
 
     The flops of each suits and pairing are shared equally among the chosen ones. So from 155 flops on, the shares of

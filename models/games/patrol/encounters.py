@@ -77,7 +77,7 @@ class Encounters:
         """
         if patrol.failure:
             raise UnsupportedProblemError(
-                f"failure is {patrol.failure:g}, expected 0: a body whose moves may fail has no route"
+                f"failure is {patrol.failure:g}, expected 0: no route is fixed if moves may fail"
             )
         attackers, units = patrol.attacking, patrol.patrolling
         size = attackers.treeplex.num_sequences, units.treeplex.num_sequences

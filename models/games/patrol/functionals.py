@@ -86,7 +86,7 @@ class _Call:
                     if place in patrol.map or not hint:
                         raise
                     raise InvalidGameError(
-                        f"{shown(place, 60)} is not a place, area or body of the patrol{hint}"
+                        f"{shown(place, 60)} is not a place, an area, a unit or an attacker{hint}"
                     ) from None
                 nodes |= found.nodes
                 moves |= patrol.of_moves(found.moves, False)

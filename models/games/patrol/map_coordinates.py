@@ -99,7 +99,7 @@ def _haversine(first: Place, second: Place) -> float:
 
 
 def shrinking(places: Floats) -> float:
-    """Return the ratio of a degree of longitude to one of latitude, half-way between the outermost places."""
+    """Return the ratio of a degree of longitude to one of latitude, halfway between the outermost places."""
     return max(math.cos(math.radians((places[:, 1].min() + places[:, 1].max()) / 2)), 1e-3)
 
 

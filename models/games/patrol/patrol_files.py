@@ -36,7 +36,7 @@ _AT = 'at = "gate"'
 
 
 def is_patrol(top: Table) -> bool:
-    """Return whether a TOML file describes a patrol rather than a spot of hold'em."""
+    """Return whether a TOML file describes a patrol rather than a hold'em spot."""
     return "board" not in top and any(key in top for key in ("map", "units", "attackers"))
 
 

@@ -202,7 +202,7 @@ class Presences:
 
 @dataclass(frozen=True, eq=False)
 class Walker:
-    """One body of a player: its moves over time, as sequences of the player's treeplex.
+    """A unit or an attacker: its moves over time, as sequences of the player's treeplex.
 
     Attributes
     ----------

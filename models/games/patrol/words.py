@@ -54,7 +54,7 @@ def question_of(game: Game) -> str:
     >>> from treeplex.models.games.patrol.words import question_of
     >>> road = nx.path_graph(["gate", "mill", "bank"], create_using=nx.Graph)
     >>> question_of(PatrolGame(road, steps=2, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 1})]))
-    'Where should unit 1 be, and when, so that whoever goes from gate to bank gains least?'
+    'Where should unit 1 be, and when, so that attackers from gate to bank gain least?'
     """
     patrol = patrol_of(game)
     entries = dict.fromkeys(str(node) for one in patrol.attackers for node in _several(one.entries))
@@ -62,8 +62,8 @@ def question_of(game: Game) -> str:
     units = _listed([unit.name for unit in patrol.units], "and") or "sensors"
     kept = f", while {_listed(list(patrol.limits), 'and')}" if patrol.limits else ""
     return (
-        f"Where should {units} be, and when, so that whoever goes from {_listed(list(entries), 'or')} to "
-        f"{_listed(list(goals), 'or')} gains least{kept}?"
+        f"Where should {units} be, and when, so that attackers from {_listed(list(entries), 'or')} to "
+        f"{_listed(list(goals), 'or')} gain least{kept}?"
     )
 
 
