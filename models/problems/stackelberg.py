@@ -12,12 +12,14 @@ import scipy.sparse as sp
 from ...seqform.array_checks import canonical
 from ...seqform.arrays import Floats
 from ...seqform.checks import check_whole
-from ...seqform.errors import UnsupportedProblemError
+from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.factored import FactoredPayoff
 from ...seqform.game import Game
 from ...seqform.parameters import About
 from ...seqform.polytope import Treeplex, best_response_value, infoset_values, sequence_values
 from ...seqform.strategy import Profile, check_same_game
+from ..constraints import Constraint, LinearConstraint, collect_constraints
+from ..declarations import Constraints
 from ..programs.integer_program import IntegerProgram
 from ..programs.linear_program import LinearProgram, ProgramBlocks
 from ..saddle import check_player_count
@@ -42,12 +44,17 @@ class Stackelberg(Problem):
         :func:`~treeplex.models.games.patrol.units_payoff` computes it.
     leader : {0, 1}
         The leader; in a patrol, the units.
+    constraints : iterable of constraints, or mapping of str to constraint, optional
+        Linear constraints on the leader's plan, as for :class:`~treeplex.ConstrainedNash`.
 
     Raises
     ------
+    InvalidConstraintError
+        If a constraint cannot be read, or belongs to another game.
     UnsupportedProblemError
-        If the game does not have two players, the payoff does not fit it or is not finite, or chance affects the
-        follower's walk through a flow, so that pure plans are not zeros and ones.
+        If the game does not have two players, the payoff does not fit it or is not finite, a constraint is not linear
+        or is on the follower, or chance affects the follower's walk through a flow, so that pure plans are not zeros
+        and ones.
 
     Notes
     -----
@@ -70,7 +77,7 @@ class Stackelberg(Problem):
     extensive-form games", AAAI 2015. Given a reply, the rest is a linear program (V. Conitzer and T. Sandholm,
     "Computing the optimal strategy to commit to", EC 2006). It is solved for the reply found by branch and bound, so
     that the follower is indifferent up to round-off. Types of attackers are infosets below the empty sequence, and each
-    replies for itself.
+    replies for itself. Constraints on the leader are further rows on y, G y ≤ h, in both programs.
 
     The certificate recomputes both payoffs, and the follower's gain from a best response. It has no bounds: branch and
     bound claims that no other commitment pays more, and the message quotes this claim. If payoffs are opposed, the
@@ -91,6 +98,7 @@ class Stackelberg(Problem):
     game: Game
     payoff: Any = field(default=None, kw_only=True)
     leader: Annotated[int, About("player who commits", 0, 1)] = field(default=1, kw_only=True)
+    constraints: Constraints = field(default=(), kw_only=True)  # a tuple of Constraint after they have been collected
 
     name: ClassVar[str] = "stackelberg"
     question: ClassVar[str] = (
@@ -108,6 +116,15 @@ class Stackelberg(Problem):
         object.__setattr__(self, "leader", leader)
         if self.payoff is not None:
             self._check_payoff()
+        given = collect_constraints(self.constraints, self.given_game) if self.constraints else ()
+        object.__setattr__(self, "constraints", given)
+        for one in given:
+            if not isinstance(one, LinearConstraint) or one.player != leader:
+                which = f"is on player {one.player}" if one.player != leader else "is not linear"
+                raise UnsupportedProblemError(
+                    f"{self.name}: constraint {shown(one.name)} {which}, expected a linear constraint on the leader, "
+                    f"player {leader}"
+                )
 
     def _posed_on(self, game: Game) -> Game:
         check_player_count(self.name, game)
@@ -151,6 +168,11 @@ class Stackelberg(Problem):
         """The leader and the follower."""
         return {self.leader: "leader", self.follower: "follower"}
 
+    @property
+    def hard_constraints(self) -> tuple[Constraint, ...]:
+        """All constraints."""
+        return tuple(self.constraints)
+
     @cached_property
     def payoffs(self) -> "tuple[Factors, Factors]":
         """The payoffs to follower and leader, by the sequences of the follower and of the leader."""
@@ -191,6 +213,9 @@ class Stackelberg(Problem):
         blocks = ProgramBlocks()
         blocks.add_columns("leader", own.num_sequences, lower=0.0)
         blocks.add_rows("leader's plan", {"leader": own.E}, lower=own.e, upper=own.e)
+        for number, one in enumerate(self.constraints):
+            row = sp.csr_array((one.coefficients, ([0] * len(one.indices), one.indices)), (1, own.num_sequences))
+            blocks.add_rows(f"constraint {number}", {"leader": row}, upper=one.limit)
         for name, factors in (("follower's", theirs), ("leader's", mine)):
             size = factors.right.shape[0]
             least, most = factors.quantities
@@ -258,7 +283,7 @@ class Stackelberg(Problem):
             upper=None,
             exploitability=max(0.0, best - values[self.follower]),
             residual=profile.residual,
-            violations={},
+            violations={one.name: max(0.0, one.value(y)) for one in self.constraints},
             player=self.leader,
         )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...models.problems import Stackelberg
 from ...seqform.arrays import Floats
-from ...seqform.errors import TimeLimitError
+from ...seqform.errors import SolverError, TimeLimitError
 from ...seqform.limits import counted_now, seconds_left
 from ..outcome import Options, Outcome, Status, nearest_profile
 from ..solution import RunState
@@ -42,10 +42,11 @@ def commit(problem: Stackelberg, options: Options) -> Outcome:
     integer, unit = problem.integer_program(), problem.payoffs[1].unit
     begun = counted_now()
     plans, proof, state, stopped, detail = None, None, None, Status.OPTIMAL, "HiGHS solved the integer program"
+    prices: dict[str, float] = {}
     try:
         found = integer.solve(partial(run_solver, interruptible=True), options.tol / problem.unit, unfinished=True)
         reply = found.columns[integer.program.columns["follower"]]
-        leader = _committed(problem, reply, found.columns[integer.program.columns["leader"]])
+        leader, prices = _committed(problem, reply, found.columns[integer.program.columns["leader"]])
         plans, state = (reply, leader) if problem.follower == 0 else (leader, reply), Commitment(found.bound * unit)
         profile = nearest_profile(problem.game, plans)
         proof = profile, problem.certify(profile)
@@ -58,9 +59,14 @@ def commit(problem: Stackelberg, options: Options) -> Outcome:
         stopped, detail = Status.INTERRUPTED, "stopped while solving the integer program"
     except TimeLimitError:
         stopped, detail = Status.TIME_LIMIT, "the time limit was reached while solving the integer program"
+    except SolverError as error:
+        if not problem.constraints:
+            raise
+        stopped, detail = Status.INFEASIBLE, str(error)
     return Outcome(
         plans=plans,
         proof=proof,
+        multipliers=prices,
         stopped=stopped,
         detail=detail,
         iterations=0 if plans is None else 1,
@@ -70,12 +76,21 @@ def commit(problem: Stackelberg, options: Options) -> Outcome:
     )
 
 
-def _committed(problem: Stackelberg, reply: Floats, given: Floats) -> Floats:
-    """Return the best commitment for a reply, by a linear program, or the given one if HiGHS finds no optimum."""
+def _committed(problem: Stackelberg, reply: Floats, given: Floats) -> tuple[Floats, dict[str, float]]:
+    """Return the best commitment for a reply, and the constraints' multipliers while the follower keeps this reply.
+
+    They are computed by a linear program. If HiGHS finds no optimum, the result is the given commitment.
+    """
     program = problem.reply_program(reply)
     solver = load(program)
     solver.setOptionValue("time_limit", seconds_left())
     run_solver(solver, interruptible=True)
     if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        return given
-    return np.array(solver.getSolution().col_value)[program.columns["leader"]]
+        return given, {}
+    found, unit = solver.getSolution(), problem.payoffs[1].unit
+    duals = np.array(found.row_dual)
+    prices = {
+        one.name: abs(float(duals[program.rows[f"constraint {number}"]][0])) * unit
+        for number, one in enumerate(problem.constraints)
+    }
+    return np.array(found.col_value)[program.columns["leader"]], prices

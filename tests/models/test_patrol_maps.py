@@ -367,6 +367,7 @@ def test_a_file_holds_all_that_python_declares(tmp_path):
         ('map = "roads.csv"', "", "map is missing"),
         ('map = "roads.csv"', 'map = "road.csv"', "line 2: map: .*road.csv"),
         ("steps = 6", "steps = 6\npace = 3", "line 4: unknown key 'pace'"),
+        ("steps = 6", "steps = 6\nsightings = true", "line 4: unknown key 'sightings': units and attackers cannot"),
         ("goals = { bank = 2.0, inn = 1.0 }", "goals = { bnak = 2.0 }", r"line 16: attackers\[1\].goals is 'bnak'"),
         (
             "steps = 6",

@@ -3,6 +3,7 @@
 import itertools
 from dataclasses import replace
 
+import cvxpy as cp
 import networkx as nx
 import numpy as np
 import pytest
@@ -18,13 +19,18 @@ from treeplex.seqform.errors import TimeLimitError
 from treeplex.solvers.exact import commitment
 
 
-def best_commitment(theirs, mine):
-    """The most that a leader's mixture earns, given tables of each follower's replies by the leader's pure plans."""
+def best_commitment(theirs, mine, limits=()):
+    """The most that a leader's mixture earns, given tables of each follower's replies by the leader's pure plans.
+
+    Limits are pairs of coefficients by the leader's pure plans and an upper bound.
+    """
     width, best = theirs[0].shape[1], -np.inf
     for replies in itertools.product(*(range(len(table)) for table in theirs)):
         rows = np.vstack([table - table[reply] for table, reply in zip(theirs, replies, strict=True)])
+        most = np.concatenate([np.zeros(len(rows)), [bound for _, bound in limits]])
+        rows = np.vstack([rows, *(row for row, _ in limits)])
         worth = sum(table[reply] for table, reply in zip(mine, replies, strict=True))
-        found = linprog(-worth, A_ub=rows, b_ub=np.zeros(len(rows)), A_eq=np.ones((1, width)), b_eq=[1.0])
+        found = linprog(-worth, A_ub=rows, b_ub=most, A_eq=np.ones((1, width)), b_eq=[1.0])
         if found.status == 0:
             best = max(best, -found.fun)
     return best
@@ -140,7 +146,7 @@ def test_what_ends_the_branch_and_bound_keeps_the_best_so_far(example, monkeypat
 
 
 def test_a_commitment_that_misses_the_bound_is_not_called_optimal(example, monkeypatch):
-    monkeypatch.setattr(commitment, "_committed", lambda *arguments: np.array([1.0, 0.0, 1.0]))
+    monkeypatch.setattr(commitment, "_committed", lambda *arguments: (np.array([1.0, 0.0, 1.0]), {}))
     solution = solve(Stackelberg(example, leader=0))
     assert solution.status is Status.UNCERTIFIED
     assert "the commitment pays 0.5 less than the bound" in solution.message
@@ -164,3 +170,62 @@ def test_what_does_not_fit_is_refused():
         Stackelberg(game, payoff=np.full((13, 13), np.nan))
     with pytest.raises(UnsupportedProblemError, match="may fail"):
         solve(Stackelberg(load_game("transit:width=2")))
+
+
+@pytest.mark.parametrize("seed", range(either(8, 200)))
+def test_constraints_on_the_leader_against_every_reply(seed):
+    rng = np.random.default_rng(seed)
+    theirs, mine = rng.integers(-3, 4, size=(2, 4, 5)).astype(float)
+    game = Game.from_sequence_form(SequenceForm.from_payoff_matrix(theirs, mine))
+    limits = [(rng.integers(-2, 3, size=5).astype(float), float(rng.uniform(0.0, 0.6))) for _ in range(2)]
+    y = game.plan(1)
+    problem = Stackelberg(game, constraints={f"c{n}": row @ y[1:] <= most for n, (row, most) in enumerate(limits)})
+    best = best_commitment([theirs], [mine], limits)
+    solution = solve(problem)
+    if not np.isfinite(best):
+        assert solution.status is Status.INFEASIBLE
+        return
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(best, abs=1e-6)
+    assert solution.state.bound == pytest.approx(best, abs=1e-6)
+    assert solution.violation < 1e-8
+
+
+def test_limits_of_a_patrol_hold_under_commitment():
+    town = nx.Graph([("gate", "mill"), ("gate", "bank"), ("inn", "mill"), ("inn", "bank")])
+    thief = Attacker(["gate"], {"bank": 3.0, "mill": 1.0})
+    patrol = {"steps": 1, "units": [Unit(start="inn")], "attackers": [thief], "meeting": -4.0}
+    game = PatrolGame(town, **patrol, limits=["coverage(bank) <= 0.3"])
+    payoff = units_payoff(game.patrol, {"bank": -10.0, "mill": -1.0}, meeting=5.0)
+    free, bound = (solve(Stackelberg(game, payoff=payoff, constraints=some)) for some in ((), game.constraints))
+    covered = game.constraints[0]
+    assert covered.value(free.profile[1].plan) > 0.01
+    assert covered.value(bound.profile[1].plan) == pytest.approx(0.0, abs=1e-8)
+    assert bound.objective < free.objective - 0.01
+    steps = [PatrolGame(town, **patrol, limits=[f"coverage(bank) <= {share}"]) for share in (0.299, 0.301)]
+    less, more = (
+        solve(
+            Stackelberg(
+                one,
+                payoff=units_payoff(one.patrol, {"bank": -10.0, "mill": -1.0}, meeting=5.0),
+                constraints=one.constraints,
+            )
+        ).objective
+        for one in steps
+    )
+    assert (more - less) / 0.002 == pytest.approx(bound.multipliers[covered.name], abs=1e-4)
+
+
+def test_a_violated_constraint_is_in_the_certificate(example):
+    x = example.plan(0)
+    problem = Stackelberg(example, leader=0, constraints={"first": x[1] <= 0.25})
+    assert problem.certify(Profile.uniform(example)).violations == {"first": 0.25}
+
+
+def test_constraints_that_do_not_fit_are_refused():
+    game = load_game("kuhn")
+    x, y = game.plan(0), game.plan(1)
+    with pytest.raises(UnsupportedProblemError, match="constraint 'other' is on player 0, expected a linear"):
+        Stackelberg(game, constraints={"other": x[1] <= 0.5})
+    with pytest.raises(UnsupportedProblemError, match="constraint 'round' is not linear, expected a linear"):
+        Stackelberg(game, constraints={"round": cp.sum_squares(y) <= 3.0})

@@ -23,6 +23,10 @@ _KEYS = (
     *("limits", "sensors", "closures", "areas", "uncertainty", "scenarios"),
 )
 _PAYOFFS = ("meeting", "step")
+#: Why keys that a user may expect do not exist.
+_ADVICE = {
+    "sightings": "units and attackers cannot react to each other, because payoffs would not be bilinear in their flows"
+}
 #: Speeds with a unit, for maps whose lengths are metres.
 _SPEED = re.compile(r"(\d+(?:\.\d+)?)\s*(km/h|m/s|mph)", re.IGNORECASE)
 _METRES_PER_SECOND = {"km/h": 1 / 3.6, "m/s": 1.0, "mph": 0.44704}
@@ -67,7 +71,7 @@ def read_patrol(path: str | PathLike[str]) -> Patrol:
     """
     with naming(path):
         top = read_toml(path)
-        top.check_keys(_KEYS)
+        top.check_keys(_KEYS, _ADVICE)
         clock = _clock(top)
         return declared_patrol(top, _road_map(top, Path(path).parent, clock), name=Path(path).stem, spec=fspath(path))
 
@@ -80,7 +84,7 @@ def declared_patrol(top: Table, road_map: RoadMap, **known: Any) -> Patrol:
     GameFileError, InvalidGameError
         The message names the line and the key.
     """
-    top.check_keys(_KEYS)
+    top.check_keys(_KEYS, _ADVICE)
     payoffs = top.table("payoffs", "[payoffs] with meeting = -1.0")
     payoffs.check_keys(_PAYOFFS)
     clock = _clock(top)
