@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..seqform.interchange.page import Page
     from ..seqform.strategy import Profile
     from ..solvers import Solution
+    from ..solvers.commitments import CommitmentOutcome
     from ..solvers.patrols import WhatIf
     from ..solvers.robust_patrols import RobustPlan
 
@@ -51,7 +52,7 @@ _OPTIONS = (
     ("sensors", "--sensor"),
     ("units", "--unit"),
 )
-_KEYS = (*KEYS, "routes", "attacks", "robust", "worst_case", "cases", "what_if", "notes")
+_KEYS = (*KEYS, "routes", "attacks", "commitment", "robust", "worst_case", "cases", "what_if", "notes")
 #: The file formats of schedules.
 _SCHEDULES = (".csv", ".ics", ".gpx", ".geojson")
 #: The columns of the best attacks, and the most that are printed.
@@ -202,6 +203,9 @@ def patrol(
             notes = game.notes  # checks the constraints now
         measure, told = _measure(said, robust)
         notes += told
+        if said.commitment is not None and (what_if or measure):
+            option = "--what-if" if what_if else "--robust"
+            raise CommandLineError(f"{option} is for payoffs opposed to the attackers'; leave it out, or [commitment]")
         if measure == "regret" and what_if:
             raise CommandLineError("--what-if compares what attackers earn, expected --robust worst or cvar:LEVEL")
         for change in what_if or ():
@@ -224,7 +228,14 @@ def patrol(
             left = None if record.deadline is None else max(0.0, record.deadline.at - now())
             worth = partial(changed, solution) if plan is None else plan.what_if
             answer = outputs.ask("what if", lambda: worth(what_if, time_limit=left), None)
-    return _Plan(game, solution, answer, plan).deliver(outputs, files)
+    outcome = None
+    if said.commitment is not None and solution.infeasibility is None:
+        from ..solvers.commitments import commitment_outcome
+
+        with waiting("the plan for opposed payoffs", shown=record.shown), answering("commitment"):
+            left = None if record.deadline is None else max(0.0, record.deadline.at - now())
+            outcome = outputs.ask("commitment", lambda: commitment_outcome(solution, time_limit=left), None)
+    return _Plan(game, solution, answer, plan, outcome).deliver(outputs, files)
 
 
 # Declarations
@@ -399,6 +410,7 @@ class _Plan:
     solution: "Solution"
     answer: "WhatIf | None"
     robust: "RobustPlan | None"
+    outcome: "CommitmentOutcome | None"
 
     @cached_property
     def profile(self) -> "Profile":
@@ -429,6 +441,9 @@ class _Plan:
         print_solution(self.solution, "patrol")
         if self.robust is not None and self.robust.outcomes:
             print_table(self.robust.table)
+        if self.outcome is not None:
+            print_sheet(self.outcome.sheet)
+            print_table(self.outcome.table)
         if self.attacks:
             rows = [vars(one) | {"route": one.way} for one in self.attacks[:_ATTACKS]]
             at = "" if self.robust is None else ", at the declared values"
@@ -447,6 +462,7 @@ class _Plan:
             found |= {"routes": routes, "attacks": [one.to_dict() for one in self.attacks]}
         if self.robust is not None:
             found |= self.robust.to_dict()
+        found["commitment"] = None if self.outcome is None else self.outcome.to_dict()
         return found | {"what_if": None if self.answer is None else [vars(row) for row in self.answer]}
 
     def save(self, path: str) -> None:
@@ -464,7 +480,7 @@ class _Plan:
         from ..solvers.reports import solution_page
 
         told = replace(self.solution, message=message_of(self.solution))
-        parts = ("The cases", self.robust), ("Changes and their worth", self.answer)
+        parts = ("The cases", self.robust), ("The commitment", self.outcome), ("Changes and their worth", self.answer)
         more = [block for title, part in parts if part is not None for block in (heading(title), *part.blocks)]
         return solution_page(told, command_line(), more=more)
 

@@ -10,7 +10,8 @@ import numpy as np
 from ..models.games.patrol import Closure, Patrol, PatrolGame, Unit
 from ..models.games.patrol.game import patrol_of
 from ..models.games.patrol.robust_game import RobustGame
-from ..models.problems import ConstrainedNash, Nash
+from ..models.games.patrol.units_payoff import units_payoff
+from ..models.problems import ConstrainedNash, Nash, Stackelberg
 from ..seqform.display import Displayed
 from ..seqform.errors import InvalidGameError, UnsupportedProblemError, nearest, shown
 from ..seqform.game import Game
@@ -23,8 +24,12 @@ from .solve import solve
 _FORMS = "unit NODE, without UNIT, close PLACE, or a limit such as risk(unit 1) <= 0.1"
 
 
-def patrol_problem(game: PatrolGame) -> Nash | ConstrainedNash:
-    """Return the problem that a patrol's declaration poses: an equilibrium under its limits."""
+def patrol_problem(game: PatrolGame) -> Nash | ConstrainedNash | Stackelberg:
+    """Return the problem that a patrol's declaration poses: an equilibrium or a commitment, under its limits."""
+    patrol = patrol_of(game)
+    if patrol.commitment is not None:
+        own = units_payoff(patrol, **vars(patrol.commitment))
+        return Stackelberg(game, constraints=game.constraints, payoff=own)
     return ConstrainedNash(game, game.constraints) if game.constraints else Nash(game)
 
 

@@ -2,6 +2,7 @@ from .attacks import Attack as Attack
 from .attacks import attacks as attacks
 from .caught_once import CaughtOnce as CaughtOnce
 from .clock import Clock as Clock
+from .commitment import Commitment as Commitment
 from .declarations import Attacker as Attacker
 from .declarations import Closure as Closure
 from .declarations import Sensor as Sensor

@@ -14,6 +14,7 @@ from ....seqform.errors import InvalidGameError, shown
 from ....seqform.interchange.toml_table import Table
 from ....seqform.sequence_form import SequenceForm
 from .clock import Clock, is_time_of_day
+from .commitment import Commitment
 from .declarations import KINDS, Attacker, Closure, PatrolError, Sensor, Times, Unit, about, free_names, list_of, texts
 from .meetings import Entries, Keys, assembled
 from .road_map import RoadMap
@@ -58,6 +59,8 @@ class Patrol:
         Intervals of goal values and probabilities, for :func:`~treeplex.solvers.solve_robust`.
     scenarios : sequence of Scenario
         What may differ from the declaration, for :func:`~treeplex.solvers.solve_robust`.
+    commitment : Commitment, optional
+        The units' own payoffs, for :func:`~treeplex.solvers.solve_patrol`.
     clock : Clock, optional
         With a clock, times may be times of day such as ``"22:30"``, and results show times of day.
     name : str
@@ -93,6 +96,7 @@ class Patrol:
     limits: Sequence[str] = ()
     uncertainty: Uncertainty | None = None
     scenarios: Sequence[Scenario] = ()
+    commitment: Commitment | None = None
     clock: Clock | None = None
     name: str = "patrol"
     spec: str = ""

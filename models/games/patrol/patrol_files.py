@@ -11,16 +11,18 @@ from ....seqform.interchange.files import naming
 from ....seqform.interchange.toml_table import Table, read_toml
 from .cases import check_uncertainty
 from .clock import Clock
-from .declarations import KINDS, PatrolError
+from .commitment import Commitment
+from .declarations import KINDS, PatrolError, about
 from .map_files import read_map
 from .patrol import Patrol
 from .road_map import RoadMap
 from .uncertainty import Uncertainty
+from .units_payoff import check_commitment
 
 #: The keys of the file, and of its payoffs; the keys of other tables are the fields of their type.
 _KEYS = (
     *("map", "steps", "begin", "end", "step", "speed", "length", "names", "failure", "units", "attackers", "payoffs"),
-    *("limits", "sensors", "closures", "areas", "uncertainty", "scenarios"),
+    *("limits", "sensors", "closures", "areas", "uncertainty", "scenarios", "commitment"),
 )
 _PAYOFFS = ("meeting", "step")
 #: Why keys that a user may expect do not exist.
@@ -99,10 +101,16 @@ def declared_patrol(top: Table, road_map: RoadMap, **known: Any) -> Patrol:
     if "uncertainty" in top:
         intervals = top.table("uncertainty", "[uncertainty] with goals = { bank = [2.0, 4.0] }")
         declared["uncertainty"] = Uncertainty(**_values(intervals, Uncertainty))
+    if "commitment" in top:
+        own = top.table("commitment", "[commitment] with goals = { bank = -10.0 }")
+        declared["commitment"] = Commitment(**_values(own, Commitment))
     failure = top.values.get("failure", 0.0)
     try:
         patrol = Patrol(road_map, steps, **declared, **payoffs.values, failure=failure, clock=clock, table=top, **known)
         check_uncertainty(patrol)
+        if patrol.commitment is not None:
+            with about("commitment"):
+                check_commitment(patrol, patrol.commitment)
         return patrol
     except PatrolError as error:
         key = f"payoffs.{error.key}" if error.key in _PAYOFFS else error.key

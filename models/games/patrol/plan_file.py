@@ -16,6 +16,7 @@ from ....seqform.interchange.files import naming, read_archive, refusing_damaged
 from ....seqform.strategy import Profile, Strategy
 from ....seqform.strategy_files import FORMAT, VERSION
 from .clock import Clock
+from .commitment import Commitment
 from .declarations import KINDS
 from .game import PatrolGame, patrol_of
 from .patrol import Patrol
@@ -145,6 +146,8 @@ def _patrol(metadata: Mapping[str, Any], arrays: Mapping[str, Any]) -> Patrol:
         declared[name] = [kind(**one) for one in declared.get(name, ())]  # scenarios are newer than the format
     if declared.get("uncertainty") is not None:
         declared["uncertainty"] = Uncertainty(**declared["uncertainty"])
+    if declared.get("commitment") is not None:
+        declared["commitment"] = Commitment(**declared["commitment"])
     if declared.get("clock") is not None:
         declared["clock"] = Clock(**declared["clock"])
     return Patrol(roads, **declared)

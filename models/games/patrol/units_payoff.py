@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from ....seqform.arrays import Floats
 from ....seqform.checks import check_number
 from ....seqform.errors import InvalidGameError, shown
 from ....seqform.factored import FactoredPayoff
+from .commitment import Commitment
 from .meetings import assembled
 from .patrol import Patrol
 
@@ -53,24 +55,54 @@ def units_payoff(
     >>> round(solution.objective, 6), round(solution.value, 6)
     (0.25, 0.0)
     """
-    given = [goals] * len(patrol.attackers) if isinstance(goals, Mapping) else list(goals)
-    if len(given) != len(patrol.attackers) or not all(isinstance(one, Mapping) for one in given):
-        raise InvalidGameError(
-            f"goals are {shown(goals, 80)}, expected a value by node, or one such mapping for each of the "
-            f"{len(patrol.attackers)} types of attackers"
-        )
+    values = units_goals(patrol, goals)
     meeting, step = (
         check_number(value, name, InvalidGameError) for name, value in (("meeting", meeting), ("step", step))
     )
-    ends = ~np.isnan([patrol.goal_values(number) for number in range(len(patrol.attackers))])
-    rewards = []
-    for share, walker, there, one in zip(patrol.probabilities, patrol.attacking.walkers, ends, given, strict=True):
-        values = np.zeros(patrol.map.num_nodes)
-        for name, value in one.items():
-            node = patrol.map.node(name, "goals")
-            if not ends[:, node].any():
-                raise InvalidGameError(f"goals has {name}, where no attacker has a goal")
-            values[node] = check_number(value, f"goals: {name}", InvalidGameError)
-        rewards.append(share * patrol.paid(walker, np.where(there, values, 0.0), meeting, step))
+    rewards = [
+        share * patrol.paid(walker, own, meeting, step)
+        for share, walker, own in zip(patrol.probabilities, patrol.attacking.walkers, values, strict=True)
+    ]
     coming = patrol.coming([share * meeting for share in patrol.probabilities])
     return assembled(patrol.attacking, patrol.patrolling, rewards, coming, patrol.watched())
+
+
+def check_commitment(patrol: Patrol, commitment: Commitment) -> None:
+    """Raise an error if the units' own payoffs do not fit a patrol.
+
+    Raises
+    ------
+    InvalidGameError
+    """
+    units_goals(patrol, commitment.goals, "commitment.goals")
+    for name in ("meeting", "step"):
+        check_number(getattr(commitment, name), f"commitment.{name}", InvalidGameError)
+
+
+def units_goals(
+    patrol: Patrol, goals: Mapping[Any, float] | Sequence[Mapping[Any, float]], what: str = "goals"
+) -> list[Floats]:
+    """Return the units' payoff when each type of attackers arrives at each node, one array per type.
+
+    Raises
+    ------
+    InvalidGameError
+        If a node is not a goal of any attacker, or the numbers of mappings and types differ; `what` names the goals.
+    """
+    given = [goals] * len(patrol.attackers) if isinstance(goals, Mapping) else list(goals)
+    if len(given) != len(patrol.attackers) or not all(isinstance(one, Mapping) for one in given):
+        raise InvalidGameError(
+            f"{what} is {shown(goals, 80)}, expected a value by node, or one such mapping for each of the "
+            f"{len(patrol.attackers)} types of attackers"
+        )
+    ends = ~np.isnan([patrol.goal_values(number) for number in range(len(patrol.attackers))])
+    found = []
+    for there, one in zip(ends, given, strict=True):
+        values = np.zeros(patrol.map.num_nodes)
+        for name, value in one.items():
+            node = patrol.map.node(name, what)
+            if not ends[:, node].any():
+                raise InvalidGameError(f"{what} has {name}, where no attacker has a goal")
+            values[node] = check_number(value, f"{what}: {name}", InvalidGameError)
+        found.append(np.where(there, values, 0.0))
+    return found
