@@ -126,7 +126,7 @@ def _values(table: Table, kind: type[Any]) -> dict[str, Any]:
     """Return the arguments of a type; those without a default are required."""
     table.check_keys([each.name for each in fields(kind)])
     for each in fields(kind):
-        if each.default is MISSING:
+        if each.default is MISSING and each.default_factory is MISSING:
             such_as = {"goals": "values of nodes, such as { bank = 1.0 }"}
             table.needs(each.name, such_as.get(each.name, "a string, or a list of strings"))
     return table.values
