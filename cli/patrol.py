@@ -36,7 +36,19 @@ if TYPE_CHECKING:
 #: The suffix of declarations; every other file is a map.
 _DECLARATION = ".toml"
 #: The keys of a unit and of a sensor.
-_UNIT = ("base", "start", "shift", "speed", "detection", "name", "ends")
+_UNIT = (
+    "base",
+    "start",
+    "shift",
+    "speed",
+    "detection",
+    "name",
+    "ends",
+    "no_return",
+    "max_shift",
+    "district",
+    "handover",
+)
 _SENSOR = ("at", "detection", "times")
 _KEY = re.compile(r"(?:^|,)\s*(\w+)\s*=")
 _TIMES = re.compile(r"(\d{1,6})\s*(?:\.\.|-)\s*(\d{1,6})")
@@ -96,7 +108,7 @@ class _Declared:
         typer.Option(
             metavar="base=NODE,…",
             help="A unit: base=NODE or start=NODE, optionally followed by shift=T..T, speed=S, detection=P, "
-            "ends=NODE or name=TEXT; may be repeated.",
+            "ends=NODE, name=TEXT, no_return=N, max_shift=N, district=NODE or handover=UNIT; may be repeated.",
         ),
     ] = None
     steps: Annotated[int | None, typer.Option(metavar="N", parser=whole, help="Number of steps in a day.")] = None
@@ -168,8 +180,9 @@ def patrol(
         typer.Option(
             "--what-if",
             metavar="CHANGE",
-            help="Also solve with one change: 'unit NODE', 'without UNIT', 'close PLACE', a limit, or 'units', which "
-            "tries one unit more and one fewer at each base; may be repeated.",
+            help="Also solve with one change: 'unit NODE', 'without UNIT', 'close PLACE', 'without rule NAME', a "
+            "limit, 'rules', which leaves out each rule in turn, or 'units', which tries one unit more and one fewer "
+            "at each base; may be repeated.",
         ),
     ] = None,
     robust: Annotated[
@@ -392,6 +405,8 @@ def _values(text: str, option: str, known: tuple[str, ...]) -> dict[str, Any]:
             raise CommandLineError(f"{option} {shown(text, 60)}: {key} is given twice")
         if key in ("shift", "times"):
             found[key] = _times(value, f"{option}: {key}")
+        elif key in ("no_return", "max_shift"):
+            found[key] = int(value) if value.isdecimal() else value
         elif key in ("speed", "detection"):
             found[key] = _as_number(value, f"{option}: {key}")
         else:

@@ -10,10 +10,11 @@ import numpy as np
 from ..models.games.patrol import Closure, Patrol, PatrolGame, Unit
 from ..models.games.patrol.game import patrol_of
 from ..models.games.patrol.robust_game import RobustGame
+from ..models.games.patrol.unit_rules import RULES, declared_rules
 from ..models.games.patrol.units_payoff import units_payoff
 from ..models.problems import ConstrainedNash, Nash, Stackelberg
 from ..seqform.display import Displayed
-from ..seqform.errors import InvalidGameError, UnsupportedProblemError, nearest, shown
+from ..seqform.errors import InvalidGameError, UnsupportedProblemError, nearest, one_of, shown
 from ..seqform.game import Game
 from ..seqform.interchange.page import Content, sheet_table
 from ..seqform.sheet import Column, Table, change, payoff
@@ -21,7 +22,7 @@ from ..seqform.strategy import Profile, Strategy
 from .solution import Solution
 from .solve import solve
 
-_FORMS = "unit NODE, without UNIT, close PLACE, or a limit such as risk(unit 1) <= 0.1"
+_FORMS = "unit NODE, without UNIT, close PLACE, without rule NAME, rules, or a limit such as risk(unit 1) <= 0.1"
 
 
 def patrol_problem(game: PatrolGame) -> Nash | ConstrainedNash | Stackelberg:
@@ -176,7 +177,9 @@ def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:
     changes : iterable of str
         ``unit NODE`` adds a unit with its base there. ``without UNIT`` removes a unit and the limits on it. ``close
         PLACE`` closes a node or an edge (``close bank -- mill``) for everybody. A limit replaces the limit with the
-        same left side. ``units`` tries one more unit at each base, and one less of each.
+        same left side. ``units`` tries one more unit at each base, and one less of each. ``without rule NAME`` removes
+        a rule such as ``no_return`` from all units, or with ``no_return(UNIT)`` from one; ``rules`` tries this for each
+        rule.
     **how
         Options of :func:`~treeplex.solve`.
 
@@ -270,6 +273,13 @@ def changed_patrols(patrol: Patrol, text: str) -> Mapping[str, Patrol]:
     if word == "unit" and rest:
         patrol.map.node(rest, "what if: the unit's base")
         return {f"unit {rest}": replace(patrol, units=[*patrol.units, Unit(base=rest, name=_new_name(patrol))])}
+    if text.strip() == "rules":
+        keys = dict.fromkeys(key for unit in patrol.units for key in declared_rules(unit))
+        if not keys:
+            raise InvalidGameError(f"what if: rules, but no unit has a rule, such as {one_of(list(RULES))}")
+        return {name: one for key in keys for name, one in changed_patrols(patrol, f"without rule {key}").items()}
+    if word == "without" and rest.partition(" ")[0] == "rule" and rest not in [unit.name for unit in patrol.units]:
+        return {f"without {rest}": replace(patrol, units=_without_rule(patrol, rest.partition(" ")[2].strip()))}
     if word == "without" and rest:
         names = [unit.name for unit in patrol.units]
         if rest not in names:
@@ -282,6 +292,19 @@ def changed_patrols(patrol: Patrol, text: str) -> Mapping[str, Patrol]:
         patrol.map.place(rest, "what if: the closed place")
         return {f"close {rest}": replace(patrol, closures=[*patrol.closures, Closure(rest)])}
     raise InvalidGameError(f"what if: {shown(text, 60)}, expected {_FORMS}, or units (one unit more and one less)")
+
+
+def _without_rule(patrol: Patrol, text: str) -> list[Unit]:
+    """Return the units without a rule: of all units, or of one as in ``breaks(unit 1)``."""
+    key, _, name = text.rstrip(")").partition("(")
+    known = [one for unit in patrol.units for rule in declared_rules(unit) for one in (rule, f"{rule}({unit.name})")]
+    if text not in known:
+        raise InvalidGameError(
+            f"what if: without rule {shown(text, 60)}, which no unit has{nearest(text, known)}; expected "
+            f"{one_of(list(dict.fromkeys(known))) if known else 'a patrol with rules'}"
+        )
+    default = Unit()
+    return [replace(unit, **{key: getattr(default, key)}) if name in ("", unit.name) else unit for unit in patrol.units]
 
 
 def _new_name(patrol: Patrol) -> str:

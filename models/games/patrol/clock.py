@@ -86,6 +86,22 @@ class Clock:
         first, last = (self.time(one, what) for one in pair)
         return first, last if last >= first else last + int(_DAY / self.seconds)
 
+    def steps(self, text: str, what: str = "the length") -> int:
+        """Return a length of time such as ``"30 min"`` as a number of steps.
+
+        Raises
+        ------
+        InvalidGameError
+            If it is not a length of time, or not a whole number of steps.
+        """
+        found = _LENGTH.fullmatch(text.strip())
+        steps = float(found[1]) * _SECONDS[found[2][0].lower()] / self.seconds if found else 0.0
+        if steps < 1 or not steps.is_integer():
+            raise InvalidGameError(
+                f"{what} is {shown(text, 60)}, expected a length such as '30 min', in whole steps of {self.step}"
+            )
+        return int(steps)
+
     def at(self, step: int) -> str:
         """Return the time of day after a number of steps."""
         minutes, seconds = divmod(round(self._begins + step * self.seconds) % _DAY, 60)

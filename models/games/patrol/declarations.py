@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Literal
 
@@ -52,6 +52,26 @@ class Unit:
         Nodes and edges that it does not enter.
     ends : sequence of str, optional
         Where its shift must end; by default anywhere.
+    no_return : int or str, optional
+        Number of steps after arriving during which it does not go back along the same edge: 1 forbids to turn at once.
+        Here and below, lengths of time are steps, or strings such as ``"10 min"`` with a clock.
+    dwell : mapping of str to int or str
+        The shortest stop at a node: it passes without waiting, or waits for at least this time.
+    breaks : sequence of mapping
+        Breaks in the order in which it takes them, each with ``at`` (nodes or areas), ``length`` and optionally
+        ``times`` (first, last): it waits at one of the places, uninterrupted and within these times.
+    refuel : mapping, optional
+        With ``at`` (nodes or areas) and ``every``, the longest time between two refuellings. It refuels whenever it is
+        there, and begins its shift refuelled.
+    district : str or sequence of str, optional
+        Nodes or areas that it does not leave; its shift may begin elsewhere.
+    min_visits, max_visits : mapping of str to int
+        The least and the largest number of visits to a place on every route: arrivals at a node, arrivals at an area
+        from outside, or passes along a street. The start does not count.
+    max_shift : int or str, optional
+        The longest time from when it first leaves its base until it is back; before and after, it waits there.
+    handover : str, optional
+        The name of a unit that takes over: its shift ends where and when the shift of that unit begins.
     """
 
     start: Hashable | None = None
@@ -62,6 +82,15 @@ class Unit:
     detection: float | Mapping[Any, float] = 1.0
     no_go: Sequence[Any] = ()
     ends: Sequence[Hashable] | None = None
+    no_return: int | str | None = None
+    dwell: Mapping[Any, int | str] = field(default_factory=dict)
+    breaks: Sequence[Mapping[str, Any]] = ()
+    refuel: Mapping[str, Any] | None = None
+    district: str | Sequence[Any] | None = None
+    min_visits: Mapping[Any, int] = field(default_factory=dict)
+    max_visits: Mapping[Any, int] = field(default_factory=dict)
+    max_shift: int | str | None = None
+    handover: str | None = None
 
 
 @dataclass(frozen=True)

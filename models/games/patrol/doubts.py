@@ -76,6 +76,12 @@ def _of_unit(patrol: Patrol, number: int, notes: Notes) -> None:
     start, base = patrol.unit_start(number), patrol.unit_base(number)
     at = patrol.map.nodes[base]
     shift = body.last - int(body.entry_times[0])
+    if body.states is not None:
+        said = ", ".join(f"{rule} {factor:.3g}" for rule, factor in body.states.factors.items())
+        notes.add(
+            f"the rules of {name} give {body.states.body.size[0]:,} pairs of time and state; states per node by rule",
+            said,
+        )
     if not max(each.max(initial=0.0) for each in patrol.detection(number)):
         notes.add("units whose detection is 0 detect nobody", name)
     if np.count_nonzero(body.reachable.any(axis=0)) == 1 and patrol.map.num_nodes > 1:

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,19 +15,11 @@ from ....seqform.game import Game
 from .clock import WINDOW
 from .meetings import Amounts
 from .patrol import Patrol
+from .regions import Region, region_of
 from .risks import RISKS
 from .walker import Mask, Walker, Whole, sums
 
 _WINDOW = re.compile(r"(\d+)\s*\.\.\s*(\d+)")
-
-
-@dataclass(frozen=True, eq=False)
-class _Region:
-    """A group of nodes and moves of the map."""
-
-    words: str
-    nodes: Mask
-    moves: Mask  # of all bodies
 
 
 class _Call:
@@ -60,37 +51,7 @@ class _Call:
             raise InvalidGameError("units and attackers are given together, expected only one side")
         self.bodies = chosen
         self.party = self.patrol.patrolling if self.player == 1 else self.patrol.attacking
-        self.region = self._region(places) if places else None
-
-    def _region(self, places: Sequence[str]) -> _Region:
-        patrol = self.patrol
-        nodes, moves = np.zeros(patrol.map.num_nodes, dtype=bool), np.zeros(len(patrol.moves), dtype=bool)
-        known = [*patrol.areas, *(unit.name for unit in patrol.units), *(one.name for one in patrol.attackers)]
-        for place in places:
-            key, equals, value = (part.strip() for part in place.partition("="))
-            if place in patrol.areas:
-                nodes |= patrol.map.node_mask(patrol.areas[place], place)
-            elif equals and key in patrol.map.attributes:
-                there = np.array([each == value for each in patrol.map.attributes[key]])
-                if not there.any():
-                    listed = dict.fromkeys(filter(None, patrol.map.attributes[key]))
-                    raise InvalidGameError(
-                        f"no node has {key} = {shown(value, 40)}{nearest(value, listed)}; expected {one_of(listed)}"
-                    )
-                nodes |= there
-            else:
-                try:
-                    found = patrol.map.place(place, "the place")
-                except InvalidGameError:
-                    hint = nearest(place, known)
-                    if place in patrol.map or not hint:
-                        raise
-                    raise InvalidGameError(
-                        f"{shown(place, 60)} is not a place, an area, a unit or an attacker{hint}"
-                    ) from None
-                nodes |= found.nodes
-                moves |= patrol.of_moves(found.moves, False)
-        return _Region(" and ".join(places), nodes, moves)
+        self.region = region_of(patrol, places, [*units, *attackers]) if places else None
 
     def only(self, **allowed: bool) -> None:
         """Raise an error for arguments that the functional does not take."""
@@ -185,7 +146,7 @@ def _coverage(call: _Call) -> Functional:
     )
 
 
-def _street_coverage(call: _Call, region: _Region, first: int, last: int) -> Functional:
+def _street_coverage(call: _Call, region: Region, first: int, last: int) -> Functional:
     """Return the expected number of bodies on streets in a step, averaged over the steps that begin in the window."""
     if last < first:
         raise InvalidGameError(f"no step begins in the window, expected a time before {call.patrol.steps}")
@@ -238,7 +199,7 @@ def _meetings(call: _Call) -> Functional:
     return Functional(1, coefficients, words, 0.0, call.fingerprint)
 
 
-def _pairs(patrol: Patrol, region: _Region) -> Whole:
+def _pairs(patrol: Patrol, region: Region) -> Whole:
     """Return the indices of the pairs of nodes connected by moves of a region."""
     body = patrol.attacker_bodies[0]
     ends = body.sources * len(region.nodes) + body.targets

@@ -19,6 +19,7 @@ from .declarations import KINDS, Attacker, Closure, PatrolError, Sensor, Times, 
 from .meetings import Entries, Keys, assembled
 from .road_map import RoadMap
 from .uncertainty import Scenario, Uncertainty
+from .unit_rules import kept
 from .walker import Body, Mask, Party, Walker, Whole, form_size, party, sums
 
 #: The largest number of steps of a game.
@@ -291,8 +292,8 @@ class Patrol:
                     f"shift may end at time {shift[1]}, expected an open route",
                     key,
                 )
-            bodies.append(body)
             _ = self.unit_base(number - 1), self.detection(number - 1)  # rejected now if they are wrong
+            bodies.append(kept(self, number - 1, body))
         return tuple(bodies)
 
     def unit_start(self, number: int) -> int:
@@ -536,6 +537,15 @@ class Patrol:
         """Return the size of the sequence form without building it."""
         return form_size((self.attacker_bodies, self.unit_bodies), _SEQUENCE + _FAILING * (self.failure > 0.0))
 
+    @property
+    def _multiplied(self) -> str:
+        """The rule that gives units most states, in words; empty without rules."""
+        states = [body.states.factors for body in self.unit_bodies if body.states is not None]
+        name, factor = max(
+            ((n, f) for each in states for n, f in each.items()), key=lambda one: one[1], default=("", 0)
+        )
+        return f" (the rule {name} gives {factor:.3g} states per node)" if name else ""
+
     def sequence_form(self) -> SequenceForm:
         """Return the game in sequence form.
 
@@ -545,7 +555,9 @@ class Patrol:
             If it would exceed the budget of :mod:`treeplex.seqform.budget`.
         """
         size = self.size()
-        Budget().require(size.bytes, f"the game has {sum(size.sequences):,} sequences: its sequence form")
+        Budget().require(
+            size.bytes, f"the game has {sum(size.sequences):,} sequences{self._multiplied}: its sequence form"
+        )
         shares = self.probabilities
         left = self.coming([share * self.worth(number)[0] for number, share in enumerate(shares)])
         rewards = [share * self.rewards(number) for number, share in enumerate(shares)]

@@ -82,14 +82,14 @@ def sampled_walks(units: Party, behaviour: Floats, days: Sequence[int], seed: in
 
 def _walked(walker: Walker, behaviour: Floats, drawn: Floats) -> tuple[Whole, Mask]:
     """Simulate all days at once, from numbers in [0, 1), shape (num_days, longest, 2): for moves and for failures."""
-    size, count = walker.body.num_nodes, len(drawn)
-    places, first, counts = np.unique(walker.times * size + walker.sources, return_index=True, return_counts=True)
+    size, count = walker.num_states, len(drawn)
+    places, first, counts = np.unique(walker.times * size + walker.before, return_index=True, return_counts=True)
     summed = np.cumsum(behaviour[walker.sequences])
     below = np.where(first > 0, summed[first - 1], 0.0)
     above = summed[first + counts - 1]
     moves = np.full((count, walker.body.last), -1)
     failed = np.zeros((count, walker.body.last), dtype=bool)
-    on, (time,), (node,) = np.arange(count), walker.entry_times, walker.entry_nodes
+    on, (time,), (node,) = np.arange(count), walker.entry_times, walker.entry_states
     at = np.full(count, time * size + node)
     for step in range(walker.body.last):
         found = np.minimum(np.searchsorted(places, at), len(places) - 1)
@@ -106,7 +106,7 @@ def _walked(walker: Walker, behaviour: Floats, drawn: Floats) -> tuple[Whole, Ma
         moves[on, step], failed[on, step] = made, fails
         at = np.where(
             fails,
-            (walker.times[made] + 1) * size + walker.sources[made],
-            (walker.times[made] + walker.durations[made]) * size + walker.targets[made],
+            (walker.times[made] + 1) * size + walker.before[made],
+            (walker.times[made] + walker.durations[made]) * size + walker.after[made],
         )
     return moves, failed

@@ -1,7 +1,7 @@
 """Bodies that move on a map: each is a flow polytope over time and place; the bodies of one player form a product."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -60,6 +60,10 @@ class Body:
         The label of each move.
     entries : sequence of str
         The label of each entry.
+    still : ndarray of bool, shape (m,), optional
+        Which moves are waiting; by default those from a node to itself.
+    states : States, optional
+        The states of rules that its walks keep; by default there are no rules.
     """
 
     sources: Whole
@@ -80,20 +84,24 @@ class Body:
     nodes: Sequence[str] = ()
     actions: Sequence[str] = ()
     entries: Sequence[str] = ()
+    still: Mask | None = None
+    states: "States | None" = None
 
     @cached_property
-    def _waits(self) -> Mask:
-        waits: Mask = self.sources == self.targets
+    def waits(self) -> Mask:
+        """Which moves are waiting, shape (m,)."""
+        waits: Mask = self.sources == self.targets if self.still is None else self.still
         return waits
 
     def fails(self, time: int) -> Mask:
         """Return whether each move may fail if it begins at a time."""
-        return ~self._waits if self.failure > 0.0 and time > 0 else np.zeros(len(self.sources), dtype=bool)
+        return ~self.waits if self.failure > 0.0 and time > 0 else np.zeros(len(self.sources), dtype=bool)
 
     @cached_property
     def _is_free(self) -> bool:
         """Whether the body may wait anywhere at any time, and end anywhere."""
-        return self.opened is None and self.ends is None and len(np.unique(self.sources[self._waits])) == self.num_nodes
+        loops = self.sources == self.targets
+        return self.opened is None and self.ends is None and len(np.unique(self.sources[loops])) == self.num_nodes
 
     @cached_property
     def _gone(self) -> Mask:
@@ -127,11 +135,15 @@ class Body:
     @cached_property
     def entered(self) -> Mask:
         """The entries from which a walk is possible, shape (e,)."""
+        if self.states is not None:
+            return self.states.body.entered
         return self._alive[self.entry_times, self.entry_nodes]
 
     @cached_property
     def reachable(self) -> Mask:
         """Whether the body may be at each node at each time, including where it ends, shape (last + 1, num_nodes)."""
+        if self.states is not None:
+            return self.states.reachable
         reached = np.zeros((self.last + 1, self.num_nodes), dtype=bool)
         reached[self.entry_times[self.entered], self.entry_nodes[self.entered]] = True
         before = np.zeros(self.num_nodes, dtype=bool)
@@ -157,6 +169,8 @@ class Body:
     @property
     def size(self) -> tuple[int, int]:
         """The body's numbers of infosets and of sequences, without the empty one."""
+        if self.states is not None:
+            return self.states.body.size
         infosets = sequences = 0
         if self.chooses:
             infosets, sequences = 1, int(self.entered.sum()) + self.may_stay_away
@@ -169,6 +183,38 @@ class Body:
             infosets += found[0]
             sequences += found[1]
         return infosets, sequences
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """The states of a body whose walks keep rules: each is a node together with what the rules remember of the walk.
+
+    Attributes
+    ----------
+    body : Body
+        Its walks over states instead of nodes.
+    num_nodes : int
+    nodes : ndarray of int64, shape (num_states,)
+        The node of each state.
+    moves : ndarray of int64, shape (k,)
+        The move between nodes of each move between states.
+    factors : mapping of str to float
+        The mean number of different memories of each rule per node.
+    """
+
+    body: Body
+    num_nodes: int
+    nodes: Whole
+    moves: Whole
+    factors: Mapping[str, float]
+
+    @cached_property
+    def reachable(self) -> Mask:
+        """Whether the body may be at each node at each time, shape (last + 1, num_nodes)."""
+        times, states = np.nonzero(self.body.reachable)
+        reached = np.zeros((self.body.last + 1, self.num_nodes), dtype=bool)
+        reached[times, self.nodes[states]] = True
+        return reached
 
 
 def form_size(players: Sequence[Sequence[Body]], each: int) -> FormSize:
@@ -217,6 +263,11 @@ class Walker:
         Probability of success, and of failure; after a failure the body is where it was, one step later.
     entry_times, entry_nodes, entry_sequences : ndarray of int64, shape (e,)
         When, where and by which sequence the body may begin; the empty sequence, 0, if there is no choice.
+    before, after : ndarray of int64, shape (num_moves,)
+        The state in which each move begins, and to which it leads if it does not fail: the node, unless the body has
+        rules.
+    entry_states : ndarray of int64, shape (e,)
+    num_states : int
     """
 
     body: Body
@@ -231,6 +282,10 @@ class Walker:
     entry_times: Whole
     entry_nodes: Whole
     entry_sequences: Whole
+    before: Whole
+    after: Whole
+    entry_states: Whole
+    num_states: int
 
     @cached_property
     def moved(self) -> Mask:
@@ -368,6 +423,16 @@ def party(bodies: Sequence[Body], roots: Sequence[Root] = (), starts: Sequence[i
 
 
 def _walker(body: Body, built: _Built, start: int) -> Walker:
+    if body.states is None:
+        return _walked(body, built, start)
+    walker, nodes, moves = _walked(body.states.body, built, start), body.states.nodes, body.states.moves
+    return replace(
+        walker, body=body, moves=moves[walker.moves], sources=nodes[walker.sources], targets=nodes[walker.targets],
+        entry_nodes=nodes[walker.entry_nodes],
+    )  # fmt: skip
+
+
+def _walked(body: Body, built: _Built, start: int) -> Walker:
     reached, first = body.reachable, len(built.labels)
     entry_times, entry_nodes = body.entry_times[body.entered], body.entry_nodes[body.entered]
     made = [body.moves_at(time, reached) for time in range(body.last)]
@@ -382,7 +447,7 @@ def _walker(body: Body, built: _Built, start: int) -> Walker:
     sequences = np.arange(len(moves)) + begun
     # Both numbers are stored as given, not one as 1 minus the other: 1 - 0.9 is not 0.1 in floats, and exact solvers
     # notice the difference.
-    failure = np.where((targets == sources) | (times == 0), 0.0, body.failure)
+    failure = np.where(body.waits[moves] | (times == 0), 0.0, body.failure)
     success = 1.0 - failure
     for arrivals, destinations, chances in ((times + durations, targets, success), (times + 1, sources, failure)):
         leads = np.flatnonzero(chances > 0.0)
@@ -405,7 +470,7 @@ def _walker(body: Body, built: _Built, start: int) -> Walker:
     built.num_sequences = begun + len(moves)
     return Walker(
         body, sequences, moves, times, sources, targets, durations, success, failure, entry_times, entry_nodes,
-        entry_sequences,
+        entry_sequences, sources, targets, entry_nodes, body.num_nodes,
     )  # fmt: skip
 
 

@@ -131,27 +131,27 @@ def _routes(
     last, arrivals, through = walker.body.last, walker.times + walker.durations, np.empty(len(left))
     bounds = np.searchsorted(walker.times, np.arange(last + 1)).tolist()
     for _ in range(most):
-        width = np.full((last + 1, walker.body.num_nodes), np.inf)  # of the widest route from a time and place on
+        width = np.full((last + 1, walker.num_states), np.inf)  # of the widest route from a time and state on
         for time in range(last - 1, -1, -1):
             own = slice(bounds[time], bounds[time + 1])
-            through[own] = np.minimum(left[own], width[arrivals[own], walker.targets[own]])
-            width[time, walker.sources[own]] = 0.0
-            np.maximum.at(width[time], walker.sources[own], through[own])
-        widest = np.minimum(begun, width[walker.entry_times, walker.entry_nodes])
+            through[own] = np.minimum(left[own], width[arrivals[own], walker.after[own]])
+            width[time, walker.before[own]] = 0.0
+            np.maximum.at(width[time], walker.before[own], through[own])
+        widest = np.minimum(begun, width[walker.entry_times, walker.entry_states])
         entry = int(np.argmax(widest))
-        much, time, node = float(widest[entry]), int(walker.entry_times[entry]), int(walker.entry_nodes[entry])
+        much, time, state = float(widest[entry]), int(walker.entry_times[entry]), int(walker.entry_states[entry])
         if much < _LEAST:
             return
-        stops, made = [(time, names[node])], []
+        stops, made = [(time, names[walker.entry_nodes[entry]])], []
         while time < last:
-            leaving = bounds[time] + np.flatnonzero(walker.sources[bounds[time] : bounds[time + 1]] == node)
+            leaving = bounds[time] + np.flatnonzero(walker.before[bounds[time] : bounds[time + 1]] == state)
             if not len(leaving):
                 break
             move = int(leaving[np.argmax(through[leaving])])
             made.append(move)
-            time, node = int(arrivals[move]), int(walker.targets[move])
+            time, state = int(arrivals[move]), int(walker.after[move])
             if walker.moved[move]:
-                stops.append((time, names[node]))
+                stops.append((time, names[walker.targets[move]]))
         left[made] -= much
         begun[entry] -= much
         yield much, tuple(stops)
