@@ -126,6 +126,22 @@ def test_counts_of_moves_and_places_in_each_block(game, stratify):
     assert again.to_csv() == drawn.to_csv() != roster(game, strategy, days=80, crews=3, seed=6).to_csv()
 
 
+def test_routes_keep_the_rules_of_their_unit():
+    units = [Unit(base="mill", no_return=2)]
+    game = PatrolGame(TOWN, steps=8, units=units, attackers=THIEF)
+    (walks,) = roster(game, random_profile(game, 3, 0.5)[1], days=60, seed=1).walks
+    walker = walks.walker
+    for day in walks.moves:
+        legs = [(int(walker.sources[move]), int(walker.targets[move])) for move in day[day >= 0]]
+        for near in (1, 2):
+            assert not any(
+                one != one[::-1] and one == other[::-1] for one, other in zip(legs, legs[near:], strict=False)
+            )
+    counts = np.bincount(walks.moves[walks.moves >= 0], minlength=len(walker.moves))
+    plan = random_profile(game, 3, 0.5)[1].plan[walker.sequences]
+    assert (np.abs(counts - 60 * plan) < 1 + 1e-9).all()
+
+
 def test_a_year_in_the_town():
     from importlib.resources import files
 

@@ -35,18 +35,18 @@ def flow_in_parts(walker: Walker, behaviour: Floats, days: int) -> Whole:
         A flow: at each time and place, the parts that leave are those that arrive. Cumulative amounts are rounded, so
         moves of probability 0 get none.
     """
-    size, amounts = walker.body.num_nodes, np.zeros(len(walker.moves), dtype=np.int64)
+    size, amounts = walker.num_states, np.zeros(len(walker.moves), dtype=np.int64)
     arrived = np.zeros((walker.body.last + 1, size), dtype=np.int64)
-    arrived[walker.entry_times[0], walker.entry_nodes[0]] = days * PARTS
+    arrived[walker.entry_times[0], walker.entry_states[0]] = days * PARTS
     bounds = np.searchsorted(walker.times, np.arange(walker.body.last + 1))
     for time, (first, last) in enumerate(pairwise(bounds.tolist())):
         if first == last:
             continue
-        _, begins, counts = np.unique(walker.sources[first:last], return_index=True, return_counts=True)
+        _, begins, counts = np.unique(walker.before[first:last], return_index=True, return_counts=True)
         summed = np.cumsum(behaviour[walker.sequences[first:last]])
         below = np.repeat(np.append(0.0, summed)[begins], counts)
         total = np.repeat(summed[begins + counts - 1], counts)
-        inflow = arrived[time, walker.sources[first:last]]
+        inflow = arrived[time, walker.before[first:last]]
         with np.errstate(invalid="ignore", divide="ignore"):
             until = np.rint(inflow * ((summed - below) / (total - below)))
         until = np.where(summed == total, inflow, np.where(inflow > 0, until, 0).astype(np.int64))
@@ -54,7 +54,7 @@ def flow_in_parts(walker: Walker, behaviour: Floats, days: int) -> Whole:
         before = np.append(0, until[:-1])
         before[begins] = 0
         amounts[first:last] = until - before
-        ends = time + walker.durations[first:last], walker.targets[first:last]
+        ends = time + walker.durations[first:last], walker.after[first:last]
         np.add.at(arrived, ends, amounts[first:last])
     return amounts
 
@@ -112,12 +112,12 @@ def rounded_flow(walker: Walker, amounts: Whole, draw: Draw) -> Whole:
 
 def _network(walker: Walker, amounts: Whole) -> tuple[list[int], list[int], list[int]]:
     """Return the tails, heads and amounts of a network: the moves, then an arc through each time and place."""
-    size, sink = walker.body.num_nodes, 2 * (walker.body.last + 1) * walker.body.num_nodes
-    arrivals = (walker.times + walker.durations) * size + walker.targets
+    size, sink = walker.num_states, 2 * (walker.body.last + 1) * walker.num_states
+    arrivals = (walker.times + walker.durations) * size + walker.after
     places = np.unique(arrivals)
     through = np.bincount(np.searchsorted(places, arrivals), minlength=len(places)) * 0
     np.add.at(through, np.searchsorted(places, arrivals), amounts)
-    tails = np.concatenate([2 * (walker.times * size + walker.sources) + 1, 2 * places])
+    tails = np.concatenate([2 * (walker.times * size + walker.before) + 1, 2 * places])
     heads = np.concatenate([2 * arrivals, np.where(places // size == walker.body.last, sink, 2 * places + 1)])
     return tails.tolist(), heads.tolist(), np.concatenate([amounts, through]).tolist()
 
@@ -162,16 +162,16 @@ def dealt_routes(walker: Walker, counts: Whole, days: int, rng: np.random.Genera
         among the days that are there. All days are alike, so each day makes each move with probability ``counts /
         days``.
     """
-    size, moves = walker.body.num_nodes, np.full((days, walker.body.last), -1)
-    at = np.full(days, walker.entry_times[0] * size + walker.entry_nodes[0])
+    size, moves = walker.num_states, np.full((days, walker.body.last), -1)
+    at = np.full(days, walker.entry_times[0] * size + walker.entry_states[0])
     made = np.zeros(days, dtype=np.int64)
     used = np.flatnonzero(counts)
-    places = walker.times[used] * size + walker.sources[used]
+    places = walker.times[used] * size + walker.before[used]
     starts = np.flatnonzero(np.diff(places, prepend=-1))
     for own in np.split(used, starts[1:]):
-        there = np.flatnonzero(at == walker.times[own[0]] * size + walker.sources[own[0]])
+        there = np.flatnonzero(at == walker.times[own[0]] * size + walker.before[own[0]])
         chosen = rng.permutation(np.repeat(own, counts[own]))
         moves[there, made[there]] = chosen
         made[there] += 1
-        at[there] = (walker.times[chosen] + walker.durations[chosen]) * size + walker.targets[chosen]
+        at[there] = (walker.times[chosen] + walker.durations[chosen]) * size + walker.after[chosen]
     return moves

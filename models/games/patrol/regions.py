@@ -88,7 +88,9 @@ def region_of(ground: Ground, places: Sequence[Any], bodies: Sequence[str] = ())
                 hint = nearest(str(place), [*ground.areas, *bodies])
                 if place in ground.map or not hint:
                     raise
-                raise InvalidGameError(f"{shown(place, 60)} is not a place, an area, a unit or an attacker{hint}") from None
+                raise InvalidGameError(
+                    f"{shown(place, 60)} is not a place, an area, a unit or an attacker{hint}"
+                ) from None
             nodes |= found.nodes
             moves |= ground.of_moves(found.moves, False)
     return Region(" and ".join(map(str, places)), nodes, moves)
