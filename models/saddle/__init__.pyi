@@ -10,7 +10,6 @@ from .program import PlayerView as PlayerView
 from .program import Saddle as Saddle
 from .program import check_player_count as check_player_count
 from .program import check_two_players as check_two_players
-from .program import check_zero_sum as check_zero_sum
 from .program import zero_sum_of as zero_sum_of
 from .program import zero_sum_part as zero_sum_part
 from .replies import Replies as Replies

@@ -231,8 +231,11 @@ def zero_sum_of(problem: str, game: Game) -> Game:
     """
     found = zero_sum_part(game)
     if found is None:
-        check_zero_sum(problem, game)
-    return found or game
+        raise UnsupportedProblemError(
+            f"{problem} needs a zero-sum game, but the payoffs of {game.spec} do not sum to zero at every leaf: "
+            "use EpsilonNash (--problem epsilon-nash)"
+        )
+    return found
 
 
 def zero_sum_part(game: Game) -> Game | None:
@@ -247,21 +250,6 @@ def zero_sum_part(game: Game) -> Game | None:
     if constant is None:
         return None
     return game.zero_sum if game.num_players == 2 else game
-
-
-def check_zero_sum(problem: str, game: Game) -> None:
-    """Raise an error unless the game is zero-sum, for any number of players.
-
-    Raises
-    ------
-    UnsupportedProblemError
-    """
-    form = game.sequence_form if game.public_form is None else game.public_form
-    if not form.is_zero_sum:
-        raise UnsupportedProblemError(
-            f"{problem} needs a zero-sum game, but the payoffs of {game.spec} do not sum to zero at every leaf: "
-            "use EpsilonNash (--problem epsilon-nash)"
-        )
 
 
 #: The floor's name in multipliers and violations.

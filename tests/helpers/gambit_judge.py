@@ -29,7 +29,6 @@ def equilibrium_of(result: Any) -> Any:
 
 def payoffs_of_all_equilibria(game: Game, folder: Path) -> list[tuple[float, ...]]:
     """Return the payoffs in all extreme equilibria of a two-player game, computed in fractions."""
-    import pygambit
-
+    pygambit = pytest.importorskip("pygambit")
     found = pygambit.nash.enummixed_solve(read_by_gambit(game, folder), rational=True)
     return [payoffs_of(profile) for profile in found.equilibria]
