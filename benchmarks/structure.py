@@ -24,7 +24,7 @@ LONGEST, WIDEST = 100, 12
 #: The limit of each count. Code that exceeds a limit should be worth more than the code that could be removed for it.
 LIMITS = {
     "code lines": 77_600,
-    "modules": 523,
+    "modules": 524,
     "public names at the top level": 84,
     "import circles": 3,
     "import circles while loading": 0,

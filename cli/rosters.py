@@ -50,8 +50,8 @@ class _Rules:
         list[str] | None,
         typer.Option(
             metavar="WORK",
-            help="Work that crews share equally besides shifts: a functional such as travel or 'visits(bank)', or "
-            "nights; may be repeated; by default travel.",
+            help="Work that crews share equally in addition to shifts: a functional such as travel or 'visits(bank)', "
+            "or nights; may be repeated; by default travel.",
         ),
     ] = None
     shifts_per_week: Annotated[

@@ -9,7 +9,7 @@ import numpy as np
 from ..models.games.patrol import PatrolGame
 from ..models.games.patrol.game import patrol_of
 from ..models.games.patrol.words import likely_routes
-from ..models.problems import ConstrainedNash, Nash, Stackelberg
+from ..models.problems import Stackelberg
 from ..seqform.checks import check_type
 from ..seqform.display import Displayed
 from ..seqform.errors import SolverError, UnsupportedProblemError
@@ -17,8 +17,8 @@ from ..seqform.interchange.page import Content, sheet_blocks, sheet_table
 from ..seqform.polytope import best_response_plan
 from ..seqform.sheet import Column, Row, Sheet, Table, payoff
 from ..seqform.strategy import Strategy
+from .patrols import solve_patrol
 from .solution import Solution
-from .solve import solve
 
 #: The weight of the units' payoff in a reply, which breaks ties in their favour.
 _TIE = 1e-7
@@ -144,7 +144,7 @@ def commitment_outcome(solution: Solution, **how: Any) -> CommitmentOutcome:
     game = check_type(problem.given_game, "the game", UnsupportedProblemError, PatrolGame)
     patrol = patrol_of(game)
     plain = PatrolGame(replace(patrol, commitment=None))
-    opposed = solve(ConstrainedNash(plain, plain.constraints) if plain.constraints else Nash(plain), **how)
+    opposed = solve_patrol(plain, **how)
     if not opposed.status.is_success:
         raise SolverError(f"the plan for opposed payoffs was not found: {opposed.message}")
     x, y = (strategy.plan for strategy in solution.profile)

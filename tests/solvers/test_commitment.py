@@ -17,6 +17,7 @@ from treeplex.models.problems import Stackelberg
 from treeplex.models.programs.integer_program import IntegerProgram
 from treeplex.seqform.errors import TimeLimitError
 from treeplex.solvers.exact import commitment
+from treeplex.solvers.exact.integer_answers import Strategies
 
 
 def best_commitment(theirs, mine, limits=()):
@@ -146,10 +147,12 @@ def test_what_ends_the_branch_and_bound_keeps_the_best_so_far(example, monkeypat
 
 
 def test_a_commitment_that_misses_the_bound_is_not_called_optimal(example, monkeypatch):
-    monkeypatch.setattr(commitment, "_committed", lambda *arguments: (np.array([1.0, 0.0, 1.0]), {}))
+    reply = solve(Stackelberg(example, leader=0)).profile[1].plan
+    worse = Strategies((np.array([1.0, 0.0, 1.0]), reply))
+    monkeypatch.setattr(commitment, "_committed", lambda *arguments: worse)
     solution = solve(Stackelberg(example, leader=0))
     assert solution.status is Status.UNCERTIFIED
-    assert "the commitment pays 0.5 less than the bound" in solution.message
+    assert "the objective is 0.5 below the bound" in solution.message
 
 
 def test_what_the_numbers_are_is_said(example):

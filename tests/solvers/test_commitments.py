@@ -87,6 +87,7 @@ def test_a_file_on_the_command_line(tmp_path: Path, monkeypatch, capsys):
     outcome = commitment_outcome(solve_patrol(load_game("town.toml")))
     assert found["commitment"]["units"] == pytest.approx(outcome.units, abs=1e-9)
     assert found["problem"] == "stackelberg"
+    assert "so that the units earn most from attackers from gate to bank who know the plan" in found["question"]
     assert "The commitment" in Path("plan.html").read_text(encoding="utf-8")
     assert PatrolPlan.load("plan.npz").patrol.commitment == Commitment({"bank": -10.0}, meeting=5.0)
     assert main(["patrol", "schedule", "plan.npz", "--days", "2", "--seed", "1"]) == 0

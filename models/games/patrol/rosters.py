@@ -107,7 +107,7 @@ class Roster(Schedule):
     stratify : {"all", "month", "week", "none"}
         The days that are drawn together.
     fair : tuple of str
-        The kinds of work, besides shifts, that crews share equally.
+        The kinds of work, in addition to shifts, that crews share equally.
     repeated : int
         The number of times that a crew drives the same street with the same unit too many days running.
     only : str, optional
@@ -271,8 +271,8 @@ def roster(
         remaining days), or each day by itself. Every move is made on its expected number of days of the block, rounded
         down or up. Shorter blocks are easier to predict.
     fair : str or sequence of str
-        The kinds of work that crews share as equally as possible, besides shifts: linear functionals of the units, such
-        as ``"travel"`` or ``"visits(bank)"``, or ``"nights"``, the steps between 22:00 and 6:00.
+        The kinds of work that crews share as equally as possible, in addition to shifts: linear functionals of the
+        units, such as ``"travel"`` or ``"visits(bank)"``, or ``"nights"``, the steps between 22:00 and 6:00.
     shifts_per_week : int, optional
         The largest number of shifts of a crew in any seven days in a row.
     same_street : int, optional

@@ -61,10 +61,11 @@ def question_of(game: Game) -> str:
     goals = dict.fromkeys(str(node) for one in patrol.attackers for node in one.goals)
     units = _listed([unit.name for unit in patrol.units], "and") or "sensors"
     kept = f", while {_listed(list(patrol.limits), 'and')}" if patrol.limits else ""
-    return (
-        f"Where should {units} be, and when, so that attackers from {_listed(list(entries), 'or')} to "
-        f"{_listed(list(goals), 'or')} gain least{kept}?"
-    )
+    attackers = f"attackers from {_listed(list(entries), 'or')} to {_listed(list(goals), 'or')}"
+    sought = f"{attackers} gain least"
+    if patrol.commitment is not None:
+        sought = f"the units earn most from {attackers} who know the plan and reply for themselves"
+    return f"Where should {units} be, and when, so that {sought}{kept}?"
 
 
 def likely_routes(game: Game, strategy: Strategy, most: int = _MOST) -> list[Route]:
