@@ -24,7 +24,7 @@ _MISSED = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Claim(RunState):
-    """What branch and bound claims, as ``solution.state``.
+    """The claim of branch and bound, as ``solution.state``.
 
     Attributes
     ----------
