@@ -385,17 +385,13 @@ def certificate_blocks(solution: Solution, *units: Content) -> Iterator[Content]
                 f"each player could gain at most {_error(upper - lower)} by playing differently."
             )
         elif certificate.regrets is not None:
-            gains = " and ".join(f"{_error(one)} for player {who}" for who, one in enumerate(certificate.regrets))
+            gains = ", ".join(f"{_error(one)} for player {who}" for who, one in enumerate(certificate.regrets))
             yield prose(
-                "The best reply to each of the two strategies was computed, and its gain over the strategy that "
-                f"it replaces: {gains}. So this is an ε-Nash equilibrium with ε = {_error(max(certificate.regrets))}; "
-                f"NashConv, the sum, is {_error(sum(certificate.regrets))}. This does not prove a value of the game: "
-                "other equilibria may pay differently, and a strategy guarantees nothing by itself."
-            )
-        else:
-            yield prose(
-                "The best reply of each player to the strategies of the others was computed. The gains of these "
-                f"replies, averaged over players, are {_error(solution.exploitability)}."
+                "The best reply of each player to the strategies of the others was computed, and its gain over the "
+                f"strategy that it replaces: {gains}. So this is an ε-Nash equilibrium with "
+                f"ε = {_error(max(certificate.regrets))}; NashConv, the sum, is {_error(sum(certificate.regrets))}. "
+                "This does not prove a value of the game: other equilibria may pay differently, and a strategy "
+                "guarantees nothing by itself."
             )
     elif lower is not None and upper is not None:
         whom = "the payoff of player 0" if player is None else "the objective"

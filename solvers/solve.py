@@ -342,8 +342,7 @@ def with_game_value(problem: Any, method: Method | None = None, tol: float = 0.0
         if isinstance(method, RegretMethod) and tol > 0.0 and problem.game.public_form is not None:
             solution = solve_part(nash, DCFR(precision="auto"), tol=tol * _VALUE_SHARE, needed=needed)
         else:
-            how = method if exact else problem.value_method
-            solution = solve_part(nash, how, needed=needed)
+            solution = solve_part(nash, method if exact else problem.value_method, needed=needed)
     paid = functools.partial(problem.game.as_paid, player=problem.player)
     if solution.exact is not None:
         return problem.with_game_value(paid(solution.value if problem.player == 0 else -solution.value))

@@ -1,9 +1,9 @@
 """Certificates of strategies: payoffs, bounds and violations."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
 from ...seqform.interchange.encoding import json_ready
 
@@ -81,6 +81,21 @@ class Certificate:
     gain: float | None = None
     steps: tuple[StepBounds, ...] = ()
     regrets: tuple[float, ...] | None = None
+
+    @classmethod
+    def of_regrets(cls, values: Iterable[float], best: Iterable[float], residual: float = 0.0) -> Self:
+        """Return the certificate of a profile in a game without a value, whose exploitability is the mean regret.
+
+        Parameters
+        ----------
+        values, best : iterable of float
+            By player: the payoff of the profile, and that of a best response to it, in payoff units.
+        residual : float
+            The distance of the plans from their polytopes.
+        """
+        value = tuple(map(float, values))
+        regrets = tuple(max(0.0, float(most) - one) for most, one in zip(best, value, strict=True))
+        return cls(value, None, None, None, sum(regrets) / len(regrets), residual, {}, regrets=regrets)
 
     @property
     def epsilon(self) -> float | None:

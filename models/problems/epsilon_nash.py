@@ -1,6 +1,6 @@
 """Approximate Nash equilibria of games that are not zero-sum."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
@@ -206,7 +206,7 @@ class EpsilonNash(Problem):
         if self.constraints:
             return self._constrained(profile, multipliers or {})
         values = form.expected_payoffs(profile.plans).tolist()
-        found = self.proven(values, best_response_values(form, profile).tolist(), profile.residual)
+        found = Certificate.of_regrets(values, best_response_values(form, profile), profile.residual)
         if self.maximise is None:
             return found
         return replace(found, objective=sum(w * value for w, value in zip(self.weights, values, strict=True)))
@@ -224,29 +224,8 @@ class EpsilonNash(Problem):
             most += sum(max(0.0, multipliers.get(name, 0.0)) * max(0.0, value) for name, value in missed.items())
             best.append(float(most))
             violations |= missed
-        found = self.proven(values, best, profile.residual)
+        found = Certificate.of_regrets(values, best, profile.residual)
         return replace(found, violations={one.name: float(violations[one.name]) for one in self.constraints})
-
-    @staticmethod
-    def proven(values: Sequence[float], best: Sequence[float], residual: float = 0.0) -> Certificate:
-        """Return the certificate of strategies, given each player's payoff and that of its best response.
-
-        Parameters
-        ----------
-        values, best : sequence of float
-        residual : float
-        """
-        regrets = tuple(max(0.0, most - value) for most, value in zip(best, values, strict=True))
-        return Certificate(
-            value=tuple(values),
-            objective=None,
-            lower=None,
-            upper=None,
-            exploitability=sum(regrets) / len(regrets),
-            residual=residual,
-            violations={},
-            regrets=regrets,
-        )
 
     def error(self, certificate: Certificate) -> float:
         """Return the quantity compared with the tolerance: ε, the largest regret, or a larger violation."""

@@ -94,23 +94,16 @@ class Nash(SaddleProblem):
         """Compute the bounds that a profile proves on the value of the game, and its exploitability.
 
         For two players, ``lower`` is player 0's payoff against player 1's best response, and ``upper`` is the payoff of
-        player 0's best response; the value of the game lies between them. For more players there are no bounds.
+        player 0's best response; the value of the game lies between them. For more players there are no bounds, but
+        every player's regret.
         """
         if self.game.num_players == 2:
             return super().certify(profile)
         check_same_game(profile[0], self.game)
-        form = self.game.sequence_form
-        from ...seqform.evaluate import nash_conv
+        from ...seqform.evaluate import best_response_values, expected_payoffs
 
-        return Certificate(
-            value=tuple(form.expected_payoffs(profile.plans).tolist()),
-            objective=None,
-            lower=None,
-            upper=None,
-            exploitability=nash_conv(form, profile) / form.num_players,
-            residual=profile.residual,
-            violations={},
-        )
+        best = best_response_values(self.game, profile)
+        return Certificate.of_regrets(expected_payoffs(self.game, profile), best, profile.residual)
 
     def error(self, certificate: Certificate) -> float:
         """Return the quantity that is compared with the tolerance: the exploitability."""

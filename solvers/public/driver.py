@@ -221,7 +221,7 @@ class PublicStepper(Stepper):
             excesses[players != player] = kernel.excesses()[:-1][players != player]
         kernel.price(np.zeros(len(prices)))
         self.best_responses = best[0], best[1]
-        found = EpsilonNash.proven([self._paid(player) for player in (0, 1)], best)
+        found = Certificate.of_regrets(map(self._paid, (0, 1)), best)
         return replace(found, violations=dict(zip((row.name for row in terms.rows), excesses.tolist(), strict=True)))
 
     def look(self) -> Status | None:
@@ -281,7 +281,7 @@ class PublicStepper(Stepper):
     def _certificate(self) -> Certificate:
         """Return the certificate of the averages: of the value to player 0, or of both regrets."""
         if isinstance(self.problem, EpsilonNash):
-            return self.problem.proven([self._paid(player) for player in (0, 1)], self.best_responses)
+            return Certificate.of_regrets(map(self._paid, (0, 1)), self.best_responses)
         return by_best_responses(self.best_responses, self._paid(0))
 
     def _paid(self, player: int) -> float:
