@@ -10,6 +10,7 @@ from ..models.constraints import Constraint, LinearConstraint
 from ..models.saddle import Rows
 from ..seqform.arrays import Floats
 from ..seqform.face import cheapest
+from ..seqform.limits import loading
 from ..seqform.polytope import Treeplex
 from .public.limits import Bound, bound_of
 
@@ -160,7 +161,8 @@ class FeasiblePlans:
         The program is in units of the violation, because the tolerances of solvers are absolute, and is solved again
         for the violation that round-off leaves.
         """
-        from scipy.optimize import linprog
+        with loading():
+            from scipy.optimize import linprog
 
         treeplex, rows = self.treeplex, [one for one in self.constraints if isinstance(one, LinearConstraint)]
         if len(rows) < len(self.constraints) or treeplex.num_sequences > _PROGRAM:
@@ -226,7 +228,8 @@ class FeasiblePlans:
         Weights z ≥ 0, relative to 1 for the plan itself, solve min Σ z such that f(plan) + Σ z f(other) ≤ 0, in units
         of the violation. Pricing finds the other plans, first those that differ only at infosets of the constraints.
         """
-        from scipy.optimize import linprog  # slow to import
+        with loading():
+            from scipy.optimize import linprog
 
         values = np.array([one.value(plan) for one in self.others])
         if not len(values):

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
+from ...seqform.limits import loading
 from ...seqform.rationals import Fractions, to_fractions
 from ..programs.triplets import Triplets
 
@@ -492,7 +493,8 @@ class Polyhedral(PiecewiseLinear):
 
     def slopes(self, arguments: Numbers) -> Numbers:
         """Return multipliers with a tight bound; only the first entry is non-zero if none were found."""
-        from scipy.optimize import linprog  # this import takes half as long as all others together
+        with loading():  # it takes half as long as all other imports together
+            from scipy.optimize import linprog
 
         count = self.size
         bounds = np.column_stack([np.where(self.equal, -np.inf, 0.0), np.full(count, np.inf)])
@@ -511,7 +513,8 @@ class Polyhedral(PiecewiseLinear):
 
     def _repaired(self, given: Floats) -> Floats | None:
         """Return multipliers that cancel exactly at auxiliary variables, from ones that nearly do."""
-        from scipy.sparse.linalg import lsqr  # this imports all of scipy.linalg
+        with loading():  # all of scipy.linalg
+            from scipy.sparse.linalg import lsqr
 
         for _ in range(3):
             left = self.auxiliary.T @ given

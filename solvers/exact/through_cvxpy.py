@@ -10,7 +10,7 @@ import numpy as np
 from ...models.problems import Certificate, SaddleProblem
 from ...models.saddle import Answer, ConicProgram
 from ...seqform.errors import InvalidOptionError, SolverError, TimeLimitError, one_line
-from ...seqform.limits import counted_now, seconds_left
+from ...seqform.limits import counted_now, loading, seconds_left
 from ...seqform.strategy import Profile
 from ..certification import proven, proven_error
 from ..outcome import Options, Outcome, Status, nearest_profile
@@ -48,7 +48,8 @@ _SCALES = {"CLARABEL": (1.0, 1e-1, 1e-2, 1e-3)}
 
 def run(method: "CVXPY", problem: SaddleProblem, options: Options) -> Outcome:
     """Solve a problem's cvxpy formulation; see :class:`~treeplex.solvers.CVXPY`."""
-    import cvxpy as cp
+    with loading():
+        import cvxpy as cp
 
     if options.start is not None:
         raise InvalidOptionError(f"{method.name} does not accept a start: use an iterative method")

@@ -15,6 +15,7 @@ from ....seqform.arrays import Floats, Indices
 from ....seqform.checks import is_number, is_whole
 from ....seqform.errors import InvalidConstraintError, InvalidGameError, nearest, one_of, shown
 from ....seqform.functional import Functional
+from ....seqform.limits import loading
 from ....seqform.public_form import PublicForm, is_any_card
 from ....seqform.rationals import intended_fraction, to_fraction
 from ....seqform.rules import CHANCE
@@ -602,8 +603,9 @@ def _refuse_together(rows: Sequence[_Row], whom: str) -> None:
 
 def _can_be_met(spot: Situation, node: int, rows: Sequence[_Row], hands: Indices) -> bool:
     """Return whether hands at a node can meet the bounds there, for any reach."""
-    from scipy.optimize import LinearConstraint as LinearRows  # these imports take long
-    from scipy.optimize import milp
+    with loading():
+        from scipy.optimize import LinearConstraint as LinearRows
+        from scipy.optimize import milp
 
     width = len(spot.public_form.children[node])
     first = {hand: width * place for place, hand in enumerate(hands.tolist())}
