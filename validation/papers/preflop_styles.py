@@ -48,10 +48,13 @@ BAR, ROUNDING = 4.0, 1e-6
 #: The permitted distance of frequencies from the printed ones, in percentage points, and of styles from the normal one
 #: according to the text, in mBB.
 POINTS, WITHIN = 1.0, 10.0
-#: The reason why styles lose more than in the paper.
-TAKES_BETA = "β = 0.05 lets each hand give up 50 mBB, and styles take a fifth to a half of that"
 #: The reason why numbers differ from the printed ones.
 OTHER_MODEL = "the paper gives neither stack sizes nor play after the flop; the model here differs"
+
+
+def takes_beta(beta: float) -> str:
+    """Return the reason why styles lose more than in the paper."""
+    return f"β = {beta:g} lets each hand give up {1000 * beta:g} mBB, and styles use it"
 
 
 @dataclass(frozen=True)
@@ -405,11 +408,11 @@ class PrefCFRTable2(_InModel):
         here = largest(abs(row.value - other.value) for row, other in own)
         words = f"{style}, β = {beta:g}: furthest from the normal small blind against the same big blind, mBB"
         if beta != VULNERABILITY:
-            return Claim(words, "within 10", here).judged(lambda here: here <= WITHIN, TAKES_BETA)
+            return Claim(words, "within 10", here).judged(lambda here: here <= WITHIN, takes_beta(beta))
         there = largest(abs(row.paper - other.paper) for row, other in own)
         claim = Claim(f"{words} (text: within 10)", there, here)
         if there is None or there <= WITHIN:
-            return claim.judged(lambda here: here <= WITHIN, TAKES_BETA)
+            return claim.judged(lambda here: here <= WITHIN, takes_beta(beta))
         return claim.refuted(
             "tests/validation/test_preflop_styles.py::test_the_printed_table_is_not_within_10_mbb",
             "the paper's own table contradicts its text",

@@ -24,10 +24,10 @@ from .preflop_styles import (
     OTHER_MODEL,
     POINTS,
     PREFERRED,
-    TAKES_BETA,
     VULNERABILITY,
     WITHIN,
     draw_charts,
+    takes_beta,
 )
 
 #: Table 3, in mBB/hand: the style of the button, then of both blinds. One cell is not printed.
@@ -248,7 +248,7 @@ class PrefCFRTable3(Experiment[ThreeHandedRow]):
         own = [(row, normal[row.blinds]) for row in rows if row.button == style and row.blinds in normal]
         apart = largest(abs(row.value - other.value) for row, other in own)
         words = f"{style}: furthest from the normal button against the same blinds, mBB"
-        return Claim(words, "within 10", apart).judged(lambda apart: apart <= WITHIN, TAKES_BETA)
+        return Claim(words, "within 10", apart).judged(lambda apart: apart <= WITHIN, takes_beta(self.vulnerability))
 
     def draw(self, rows: Sequence[ThreeHandedRow]) -> "Figure":
         """Draw the chart of each button, as in the second row of figure 5."""
