@@ -100,7 +100,7 @@ class FeasiblePlans:
         return _known[rows]
 
     def _exclude(self, constraint: Constraint) -> None:
-        """Exclude, by bounds, the actions that a linear constraint rules out, if it leaves slack to no plan."""
+        """Exclude, by bounds, the actions that a linear constraint rules out, if it leaves no plan any slack."""
         if not isinstance(constraint, LinearConstraint):
             return
         costs = np.zeros(self.treeplex.num_sequences)

@@ -107,7 +107,7 @@ class _Simplification:
         Raises
         ------
         KeyboardInterrupt, TimeLimitError
-            If it was not solved to the end; the best plan is kept.
+            If it was not solved to completion; the best plan is kept.
         SolverError
             If no plan is within the limits.
         """

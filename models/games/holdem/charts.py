@@ -201,9 +201,9 @@ class ChartedNode(Drawn):
         Returns
         -------
         SpotTable
-            By class: ``combinations``, the number of hands at the node; ``reach``, their share of those possible on
-            the board; ``weight``, the class's share of the range; EV and equity; and the mover's action frequencies.
-            Classes that are not there have no numbers.
+            By class: ``combinations``, the number of hands at the node; ``reach``, their share of those possible on the
+            board; ``weight``, the class's share of the range; EV and equity; and the mover's action frequencies.
+            Classes that do not occur at the node have no numbers.
         """
         who = self.index_of(seat)
         rows = self._class_rows(who)

@@ -140,7 +140,7 @@ class Lock:
         With ``"likely"``, an average frequency fixes the probabilities of each hand: those nearest to an equilibrium,
         see :func:`~treeplex.models.games.holdem.likely.with_likely_locks`. Otherwise the player chooses the hands.
     said : str
-        The string of the lock from which this one was made, if it was.
+        The string of the lock from which this one was made, if any.
 
     Examples
     --------
