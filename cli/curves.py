@@ -70,7 +70,7 @@ class Responses:
     seconds: float
 
     def page(self) -> "Page":
-        """Return the page of ``--html``."""
+        """Return the page that ``--html`` writes."""
         from ..solvers.reports import frontier_page
 
         return frontier_page(self.problem, self.frontier, self.status, self.message, command_line())

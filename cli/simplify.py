@@ -300,7 +300,7 @@ class _Answer:
         (self.solution.profile if solved is None else solved).save(path)
 
     def page(self) -> "Page":
-        """Return the page of ``--html``."""
+        """Return the page that ``--html`` writes."""
         from ..solvers.reports import solution_page
 
         return solution_page(self.solution, command_line())
@@ -351,7 +351,7 @@ class _Frontier:
         """Write nothing: ``--out`` cannot be combined with a frontier."""
 
     def page(self) -> "Page":
-        """Return the page of ``--html``."""
+        """Return the page that ``--html`` writes."""
         found: Page = pages().simplified(self.steps.loaded, self.sheet)
         return found
 
@@ -440,7 +440,7 @@ class _Menus:
         return {"status": self.status, "player": self.player, "menus": self.rows}
 
     def page(self) -> "Page":
-        """Return the page of ``--html``."""
+        """Return the page that ``--html`` writes."""
         found: Page = pages().menus(self.game, self.sheet)
         return found
 

@@ -310,7 +310,7 @@ class SolveAnswer:
         return self.solution.to_dict() | {"question": self.asked, "message": message_of(self.solution)} | self.worth
 
     def page(self) -> "Page":
-        """Return the page of ``--html``."""
+        """Return the page that ``--html`` writes."""
         from ..solvers.reports import solution_page
 
         told = replace(self.solution, message=message_of(self.solution))

@@ -224,7 +224,8 @@ class FeasiblePlans:
         """Mix a plan with others so that at most a small part of its violation of the constraints remains.
 
         Weights z ≥ 0, relative to 1 for the plan itself, solve min Σ z such that f(plan) + Σ z f(other) ≤ 0, in units
-        of the violation. Pricing finds the other plans, first those that differ only at infosets of the constraints.
+        of the violation. Pricing finds the other plans, starting with plans that differ only at infosets of the
+        constraints.
         """
         from scipy.optimize import linprog  # slow to import
 

@@ -19,7 +19,7 @@ class Simplified(RunState):
     ----------
     complexity : Complexity
     steps : int, optional
-        The grid: that of the problem, or on public forms the coarsest one that loses little enough.
+        The grid: that of the problem, or on public forms the coarsest one whose loss is small enough.
     bound : float, optional
         HiGHS's bound on the objective, within its tolerances; not recomputed from the strategies.
     claim : str

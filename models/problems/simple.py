@@ -95,10 +95,10 @@ class SimpleStrategy(Problem):
         The largest number of sizes of an action that are used at one public state. Actions whose names differ only in
         a number are sizes of one action, such as ``bet 50`` and ``bet 120``.
     classes : str, mapping or callable, optional
-        Infosets that must be played alike. In a tree, a mapping of each infoset's label to its class, or a function of
-        the label; a label missing from a mapping is a class. In public form, states of one class play the same at each
-        public state: a mapping or a function of the private states, or the name of classes that the game knows, such
-        as ``ranks``, ``suits`` or ``made`` in hold'em spots.
+        Infosets that must be played the same way. In a tree, a mapping of each infoset's label to its class, or a
+        function of the label; a label missing from a mapping is a class. In public form, states of one class play the
+        same at each public state: a mapping or a function of the private states, or the name of classes that the game
+        knows, such as ``ranks``, ``suits`` or ``made`` in hold'em spots.
     monotone : str or Monotone, optional
         Actions whose probability is monotone in strength at each public state: ``"fold"`` falls, other names rise, and
         ``"fold falls, bet rises"`` says so. ``aggression`` stands for all actions except fold, check and call.
@@ -189,7 +189,7 @@ class SimpleStrategy(Problem):
     ] = field(default=None, kw_only=True)
     strength: Annotated[
         Any,
-        About("beginnings of infosets from weak to strong, for monotone in trees", shown="none", form="A<B<…"),
+        About("prefixes of infoset names from weak to strong, for monotone in trees", shown="none", form="A<B<…"),
     ] = field(default=None, kw_only=True)
     loss: Annotated[
         float | Fraction | None,
@@ -276,7 +276,7 @@ class SimpleStrategy(Problem):
     def wanted(self) -> str:
         """The limits in words."""
         limits = [] if self.steps is None else ["pure" if self.steps == 1 else f"in steps of 1/{self.steps}"]
-        limits += [] if self.mixed is None else [f"mixed at {self.mixed} infosets at most"]
+        limits += [] if self.mixed is None else [f"mixed at no more than {self.mixed} infosets"]
         limits += [] if self.sizes is None else [f"limited to {self.sizes} sizes of an action at each public state"]
         limits += [] if self.classes is None else ["equal within classes"]
         limits += [] if self.monotone is None else ["monotone in strength"]

@@ -179,7 +179,8 @@ def by_prefix(text: str, what: str = "strength") -> Callable[[Any], float | None
     beginnings = [word.strip() for word in text.split("<")]
     if len(beginnings) < 2 or not all(beginnings) or len(set(beginnings)) < len(beginnings):
         raise InvalidGameError(
-            f'simplify: {what} is {shown(text)}, expected beginnings of infosets from weak to strong, such as "J<Q<K"'
+            f"simplify: {what} is {shown(text)}, "
+            'expected prefixes of infoset names from weak to strong, such as "J<Q<K"'
         )
 
     def order(label: Any) -> float | None:

@@ -152,7 +152,7 @@ def _missed(problem: SimpleStrategy) -> str:
 
 
 def _grids(whole: int | None) -> list[int]:
-    """Return the grids to try in turn until one loses little enough."""
+    """Return the grids to try in turn until the loss is small enough."""
     if whole is None:
         return list(GRIDS)
     return [*(grid for grid in GRIDS if grid < whole and not whole % grid), whole]
@@ -167,7 +167,7 @@ def _is_searched(form: PublicForm) -> bool:
 class _Candidate:
     """A strategy: its behaviour by node, shape (actions, states), what it guarantees, and its grid.
 
-    The profile also has the opponent's equilibrium strategy. It keeps what a walk over the tree has found.
+    The profile also has the opponent's equilibrium strategy. It caches the results of a walk over the tree.
     """
 
     played: dict[int, Floats]
