@@ -336,7 +336,7 @@ def evaluate(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Also estimate the result of games that were played, without luck: a log that play wrote.",
+            help="Also estimate the result of the games in this log (written by 'treeplex play') without luck.",
         ),
     ] = None,
     observer: Annotated[

@@ -140,7 +140,7 @@ def commitment_outcome(solution: Solution, **how: Any) -> CommitmentOutcome:
     """
     problem: Any = solution.problem
     if not isinstance(problem, Stackelberg):
-        raise UnsupportedProblemError(f"the solution is one of {problem.name}, expected that of a commitment")
+        raise UnsupportedProblemError(f"the solution is for {problem.name}, expected one of a commitment")
     game = check_type(problem.given_game, "the game", UnsupportedProblemError, PatrolGame)
     patrol = patrol_of(game)
     plain = PatrolGame(replace(patrol, commitment=None))

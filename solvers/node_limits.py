@@ -10,7 +10,7 @@ from scipy.optimize import isotonic_regression
 
 from ..seqform.arrays import Floats, Indices
 
-#: The ways to round a node: each state to its nearest point, or with what is left over given to the next state.
+#: The ways to round a node: each state to its nearest point, or with the rounding error passed on to the next state.
 WAYS = ("weakest first", "weakest last", "nearest")
 #: The same for actions that are monotone in strength: the stronger of equal states are rounded up so that frequencies
 #: hardly change, or the fraction of a step that is rounded up.

@@ -311,7 +311,7 @@ def _turns(text: str, count: int, stack: int, blinds: tuple[int, int], *, of_han
         found = _TOKEN.match(text, position)
         if found is None:
             raise BadLineError(
-                "malformed", f"has the actions {shown(text, 80)}, wrong from {shown(text[position:], 20)}"
+                "malformed", f"has the actions {shown(text, 80)}, invalid from {shown(text[position:], 20)} on"
             )
         position, token = found.end(), found[0]
         if token == "/":

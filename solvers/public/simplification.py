@@ -209,7 +209,7 @@ class _Search:
         self.is_rounded = grid is not None or problem.mixed is not None
         self.best = self._rounded_at_once(self.start, grid, WAYS[-1]) if self.is_rounded else self.start
 
-    # What strategies guarantee
+    # Guarantees
 
     def profile(self, played: dict[int, Floats]) -> PublicProfile:
         """Return the profile of a strategy and the opponent's equilibrium strategy."""
@@ -246,7 +246,7 @@ class _Search:
             disorder = max(disorder, self._disorder(node, found.played[node], reached))
         return Complexity(infosets, mixed, off, sizes, unlike, disorder)
 
-    # What ties states together
+    # Limits between states
 
     def limits(self, node: int) -> NodeLimits:
         """Return the limits between the states of a node."""

@@ -190,7 +190,7 @@ class Lock:
                 "<=, >= and counts"
             )
         if self.counts and self.each:
-            raise InvalidConstraintError(f"{self}: a count is of all hands together, expected frequency, without each")
+            raise InvalidConstraintError(f"{self}: a count covers all hands together; use frequency, without each")
 
     @property
     def _by_hand(self) -> bool:
