@@ -84,7 +84,7 @@ class Monotone:
         return cls(falling, rising)
 
     def check(self, names: Iterable[str]) -> None:
-        """Refuse names that are not among the actions of a player.
+        """Reject names that are not among the actions of a player.
 
         Raises
         ------
@@ -191,7 +191,7 @@ def by_prefix(text: str, what: str = "strength") -> Callable[[Any], float | None
 
 
 def numbered(values: Sequence[Any]) -> Indices:
-    """Return the number of each value; those that are ``None`` are alone.
+    """Return the number of each value; each ``None`` has its own number.
 
     Examples
     --------
