@@ -117,7 +117,7 @@ class ChartedNode(Drawn):
 
     @property
     def pot_text(self) -> str:
-        """The pot, in the unit of the node or, where that is a share of the pot, of the game."""
+        """The pot, in the unit of the node, or in that of the game if the node's unit is a share of the pot."""
         return (self.native if self.unit.name == "pot" else self.unit).pot_text(self.pot)
 
     def in_unit(self, unit: str | Unit) -> Self:

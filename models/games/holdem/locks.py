@@ -175,7 +175,7 @@ class Lock:
         if not isinstance(self.strategy, Mapping | Strategy | Profile | str | PathLike) or empty:
             raise InvalidConstraintError(
                 f"the strategy of a lock is {shown(self.strategy, 60)}, expected probabilities of actions, such as "
-                "{'fold': 0.25, 'call': 0.75}, or a strategy or its file"
+                "{'fold': 0.25, 'call': 0.75}, or a strategy or a file of one"
             )
         if isinstance(self.strategy, Mapping) and not self._by_hand:
             self._check_sum()
