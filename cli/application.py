@@ -480,7 +480,7 @@ def _command(name: str) -> Any:
 
 
 def _words(command: Any, setting: Mapping[str, Any]) -> list[str]:
-    """Return a setting as arguments of the command line.
+    """Return a setting as command-line arguments.
 
     Raises
     ------

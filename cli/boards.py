@@ -261,7 +261,7 @@ def list_boards(read: "BoardsFile") -> None:
 
 
 def headed(row: "SweepRow") -> "SweepRow":
-    """Return the row of a board with its EV, the frequencies at the root, and the certificate as its result."""
+    """Return a board's row with a short result: its EV, the frequencies at the root, and the certificate."""
     result = row.result
     if result is None:
         return replace(row, label=row.setting["board"])

@@ -35,13 +35,13 @@ def check_by_simplex(method: str) -> None:
 
 
 def check_frontier(problem: str, given: Mapping[str, object]) -> None:
-    """Reject options that do not go with ``--frontier``.
+    """Reject options that cannot be combined with ``--frontier``.
 
     Parameters
     ----------
     problem : str
     given : mapping of str to object
-        Options that do not go with a frontier; ``None`` if not given.
+        Options that cannot be combined with a frontier; ``None`` if not given.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def check_frontier(problem: str, given: Mapping[str, object]) -> None:
         raise CommandLineError("--frontier finds the responses for all p, so leave --p out")
     for option, value in given.items():
         if value not in (None, [], ()):
-            raise CommandLineError(f"--{option.replace('_', '-')} does not go with --frontier; leave it out")
+            raise CommandLineError(f"--{option.replace('_', '-')} cannot be combined with --frontier; leave it out")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Responses:
     seconds: float
 
     def page(self) -> "Page":
-        """Return the page of ``--html``."""
+        """Return the page that ``--html`` writes."""
         from ..solvers.reports import frontier_page
 
         return frontier_page(self.problem, self.frontier, self.status, self.message, command_line())

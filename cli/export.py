@@ -109,7 +109,7 @@ def export(
 
 
 def _question(problem: str) -> "Question":
-    """Return the question of a problem's text, before the game is built."""
+    """Parse a problem's text before the game is built, and return its question."""
     from ..seqform.errors import UnsupportedProblemError
     from ..seqform.grammar import usage
     from ..validation.questions import Question, question_parameters
@@ -136,7 +136,7 @@ def _draw_strategies(
 ) -> int:
     """Draw strategies on the grid of the transit game."""
     if problem is not None:
-        raise CommandLineError("--problem does not go with --strategy; leave it out")
+        raise CommandLineError("--problem cannot be combined with --strategy; leave it out")
     if out == STANDARD_OUTPUT and name != "svg":
         raise CommandLineError(f"--out: {name} is binary and cannot be written to standard output; give a file name")
     files = named_files(strategies)

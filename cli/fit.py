@@ -217,7 +217,7 @@ def fit(
         **vars(intervals), probe=probe, method=method, p=None if trust.p is None else float(trust.p),
     )  # fmt: skip
     if trust.p is not None and trust.penalty is not None:
-        raise CommandLineError("--penalty does not go with --p, whose bounds are hard; leave one of them out")
+        raise CommandLineError("--penalty cannot be combined with --p, whose bounds are hard; leave one of them out")
     with record.interruptible(limits.time_limit):
         with deferring_interrupts():
             from ..models.observations import OpponentModel

@@ -58,7 +58,7 @@ class Output:
 
 
 def page(path: str | None, make: "Callable[[], Page]") -> Output:
-    """Return the output of ``--html``."""
+    """Return the output for ``--html``."""
     return Output("report", "--html", path, lambda path: write_file(path, make().to_html(), "--html"))
 
 

@@ -490,7 +490,7 @@ class _Plan:
         PatrolPlan(self.game, self.profile, told | {"lower": solution.lower, "upper": solution.upper}).save(path)
 
     def page(self) -> "Page":
-        """Return the page of ``--html``."""
+        """Return the page that ``--html`` writes."""
         from ..seqform.interchange.page import heading
         from ..solvers.reports import solution_page
 

@@ -67,7 +67,9 @@ def patrol_evaluate(
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write the expected units at each goal by hour under both plans (.csv)."),
+        typer.Option(
+            metavar="FILE", help="Write the expected number of units at each goal, by hour, under both plans (.csv)."
+        ),
     ] = None,
     json: JsonOption = None,
 ) -> int:

@@ -135,7 +135,7 @@ def _differences(
                 )
 
         headings = ("infoset", "action", "reach", "A", "B", "B − A")
-        caption = f"Player {player}, largest differences first; reach is the smaller of both"
+        caption = f"Player {player}, largest differences first; reach is the smaller of the two"
         more = "'treeplex show A --against B' prints all"
         yield table(headings, rows(), caption=caption, words=(0, 1), more=more, room=500_000, total=len(order))
 

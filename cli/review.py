@@ -105,7 +105,7 @@ def _streets(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Hands:
-    """The hands, the player, and by which strategies it is reviewed."""
+    """The hands, the player, and the strategies to compare with."""
 
     hands: Annotated[
         list[str],
@@ -181,7 +181,7 @@ class _Scope:
 
 @dataclass(frozen=True)
 class _Logs:
-    """The table of logs that do not state it."""
+    """The stacks and blinds of logs that do not state them, and how to treat unreadable hands."""
 
     stack: Annotated[
         int, typer.Option(metavar="N", parser=chips_of, help="Stacks in logs of the ACPC; 20,000 by default.")
@@ -255,7 +255,7 @@ def review(played: _Hands, *, scope: _Scope, logs: _Logs, time_limit: TimeOption
     if hidden:
         print_note(
             f"the cards of {played.hero} are unknown in {hidden:,} hands; if only some hands are shown, the others are "
-            "no fair sample, and frequencies and totals are wrong"
+            "not a fair sample, and frequencies and totals are wrong"
         )
     skipped = [asdict(bad) for bad in hands.bad]
     return Outputs(record).deliver(
@@ -268,7 +268,7 @@ def review(played: _Hands, *, scope: _Scope, logs: _Logs, time_limit: TimeOption
 
 
 def _check_spots(scope: _Scope) -> None:
-    """Raise an error if ranges or bet sizes cannot be read, before any hand is."""
+    """Raise an error if ranges or bet sizes cannot be read, before reading any hand."""
     from ..models.games.holdem.bets import Betting
     from ..models.games.holdem.cards import Range
     from ..seqform.errors import InvalidGameError
@@ -350,7 +350,7 @@ class _Games:
         return self._preflop[stack]
 
     def _river(self, hand: "Hand", solved: "SolvedPreflop | None") -> "ReviewedGame | None":
-        """Return the solved river of a hand, which hands on the same one share."""
+        """Return the solved river of a hand; hands on the same river share it."""
         from ..models.review import ReviewedSpot
 
         try:

@@ -154,8 +154,8 @@ def simplify(
     """Find the best strategy that is simple enough to be remembered, and prove how much it loses.
 
     The loss is relative to the value of the game, against any opponent. It is computed from the strategy and from the
-    other player's equilibrium strategy. That no strategy as simple loses less is only a solver's claim. The exit status
-    is 1 if no strategy within the limits is found that loses at most --loss.
+    other player's equilibrium strategy. Only the solver claims that no equally simple strategy loses less. The exit
+    status is 1 if no strategy within the limits is found that loses at most --loss.
     """
     given = {name: value for name, value in vars(limits).items() if value is not None}
     if frontier or menus is not None:
@@ -165,7 +165,7 @@ def simplify(
             refused |= given | {"frontier": frontier or None, "method": method}
         for name, value in refused.items():
             if value is not None:
-                raise CommandLineError(f"--{name} does not go with {whole}; leave it out")
+                raise CommandLineError(f"--{name} cannot be combined with {whole}; leave it out")
     elif not given:
         raise CommandLineError(
             "simplify needs --steps, --mixed, --sizes, --classes, --monotone, --loss, --frontier or --menus, such as "
@@ -300,7 +300,7 @@ class _Answer:
         (self.solution.profile if solved is None else solved).save(path)
 
     def page(self) -> "Page":
-        """Return the page of ``--html``."""
+        """Return the page that ``--html`` writes."""
         from ..solvers.reports import solution_page
 
         return solution_page(self.solution, command_line())
@@ -348,10 +348,10 @@ class _Frontier:
         return {"status": self.status, "method": self.steps.chosen.name, "frontier": self.table.records}
 
     def save(self, path: str) -> None:
-        """Write nothing: ``--out`` does not go with a frontier."""
+        """Write nothing: ``--out`` cannot be combined with a frontier."""
 
     def page(self) -> "Page":
-        """Return the page of ``--html``."""
+        """Return the page that ``--html`` writes."""
         found: Page = pages().simplified(self.steps.loaded, self.sheet)
         return found
 
@@ -407,7 +407,7 @@ def _solve_grids(steps: "SolveSteps", end: float, found: list[Any], tell: Callab
 
 @dataclass(frozen=True)
 class _Menus:
-    """The EV of a player with several menus of its bet sizes."""
+    """A player's EV with each of several menus of bet sizes."""
 
     game: "Game"
     player: int
@@ -440,7 +440,7 @@ class _Menus:
         return {"status": self.status, "player": self.player, "menus": self.rows}
 
     def page(self) -> "Page":
-        """Return the page of ``--html``."""
+        """Return the page that ``--html`` writes."""
         found: Page = pages().menus(self.game, self.sheet)
         return found
 

@@ -102,7 +102,7 @@ class SolveSteps:
         self.loaded = loaded or self.record.load(self.game, constrained=True)
 
     def _check_frontier(self, problem: str, method: str, p: Any, loaded: "Game | None") -> None:
-        """Reject methods that find no frontier, and options that do not go with ``--frontier``."""
+        """Reject methods that find no frontier, and options that cannot be combined with ``--frontier``."""
         others = {
             "p": p,
             "sensitivity": self.curve.sensitivity,
@@ -310,7 +310,7 @@ class SolveAnswer:
         return self.solution.to_dict() | {"question": self.asked, "message": message_of(self.solution)} | self.worth
 
     def page(self) -> "Page":
-        """Return the page of ``--html``."""
+        """Return the page that ``--html`` writes."""
         from ..solvers.reports import solution_page
 
         told = replace(self.solution, message=message_of(self.solution))

@@ -299,7 +299,7 @@ def _exploitability(solved: "SolvedSpot") -> tuple[float, str]:
 
 
 def show_file(file: str, of: OfHands, json: str | None) -> int:
-    """Print a solved spot from a file, or write it as JSON, pictures, CSV or a page; nothing is solved."""
+    """Print a solved spot from a file, or write it as JSON, pictures, CSV or a page, without solving anything."""
     from ..models.games.holdem import SolvedSpot
     from ..models.games.holdem.browser import spot_page
 
@@ -422,7 +422,7 @@ def locked(solution: "Solution", spot: "HoldemSpot") -> dict[str, Any]:
 
 
 def _interval_cost(solution: "Solution", spot: "HoldemSpot", told: Sequence[int]) -> list[float | None]:
-    """Return how much more each player would be sure of if the frequencies were those that were counted.
+    """Return how much more each player would be guaranteed if the true frequencies were the counted ones.
 
     Raises
     ------

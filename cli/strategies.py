@@ -152,7 +152,7 @@ def _show_node(file: str, game: str | None, of: OfHands, json: str | None, other
         from ..seqform.interchange.files import absence
 
         raise CommandLineError(f"{asked}: {file}: {absence(file)}")
-    refuse_options(others, f"does not go with {asked}, which shows the hands at a node")
+    refuse_options(others, f"cannot be combined with {asked}, which shows the hands at a node")
     record = Record(json, ("game", "parameters", "file", "at"), file=file)
     loaded = record.load(game_of_file(file, game))
     if not has_nodes(loaded):
@@ -336,7 +336,7 @@ def evaluate(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Also estimate the result of games that were played, without luck: a log that play wrote.",
+            help="Also estimate the result of the games in this log (written by 'treeplex play') without luck.",
         ),
     ] = None,
     observer: Annotated[

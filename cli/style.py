@@ -250,7 +250,7 @@ def _check_method(method: str, tuning: dict[str, Any], curve: _Curve) -> None:
     if given and method != _SEARCHES:
         raise CommandLineError(f"{flag_of(given[0])} is for --method {_SEARCHES} only; leave it out")
     if curve.option and method == _SEARCHES:
-        raise CommandLineError(f"{curve.option} does not go with --method {_SEARCHES}; leave --method out")
+        raise CommandLineError(f"{curve.option} cannot be combined with --method {_SEARCHES}; leave --method out")
 
 
 def _note_time(method: str, loaded: "Game", game: str, target: str) -> None:

@@ -57,7 +57,7 @@ def print_sheet(sheet: Sheet) -> None:
 
 
 def print_rows(*rows: Row, after: bool = False) -> None:
-    """Print names and values in two columns; nothing is cut off, and lists wrap at blanks.
+    """Print names and values in two columns without cutting anything off; lists wrap at blanks.
 
     Rows printed `after` others, such as names of files written since, use the same columns.
     """

@@ -70,7 +70,8 @@ class Relaxation:
     loosen : float or None
         The least loosening of this limit alone after which all limits can be met; ``None`` if there is none.
     change : float
-        The loosening of this limit where the total change of all limits, each relative to its own size, is least.
+        The loosening of this limit in the solution with the least total change of all limits, each relative to its own
+        size.
     """
 
     constraint: str

@@ -1,4 +1,4 @@
-"""What a commitment of a patrol brings: the reply of each type of attackers, and the gain over the zero-sum plan."""
+"""The results of a patrol's commitment: each attacker type's reply, and the gain over the zero-sum plan."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -57,9 +57,9 @@ class CommitmentOutcome(Displayed):
     units : float
         The units' payoff under the commitment.
     opposed : float
-        The units' payoff under the plan that minimises what attackers gain, if attackers reply to that plan for
-        themselves, and for the units if they are nearly indifferent: the reply maximises the attackers' payoff plus
-        1e-7 of the units'.
+        The units' payoff under the plan that minimises what attackers gain, if attackers reply to that plan in their
+        own interest, and in the units' interest if they are nearly indifferent: the reply maximises the attackers'
+        payoff plus 1e-7 of the units'.
     replies : tuple of TypeReply
     """
 
@@ -140,7 +140,7 @@ def commitment_outcome(solution: Solution, **how: Any) -> CommitmentOutcome:
     """
     problem: Any = solution.problem
     if not isinstance(problem, Stackelberg):
-        raise UnsupportedProblemError(f"the solution is one of {problem.name}, expected that of a commitment")
+        raise UnsupportedProblemError(f"the solution is for {problem.name}, expected one of a commitment")
     game = check_type(problem.given_game, "the game", UnsupportedProblemError, PatrolGame)
     patrol = patrol_of(game)
     plain = PatrolGame(replace(patrol, commitment=None))
@@ -160,7 +160,7 @@ def commitment_outcome(solution: Solution, **how: Any) -> CommitmentOutcome:
 
 
 def _favourable_reply(problem: Stackelberg, units: Strategy) -> float:
-    """Return the units' payoff under a plan, if attackers reply best for themselves and then for the units."""
+    """Return the units' payoff under a plan if attackers choose a reply that is best for them, then for the units."""
     theirs, mine = (factors.payoffs(units.plan) for factors in problem.payoffs)
     treeplex = problem.game.sequence_form.treeplexes[problem.follower]
     return float(best_response_plan(treeplex, theirs + _TIE * mine).plan @ mine)

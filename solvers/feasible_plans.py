@@ -101,7 +101,7 @@ class FeasiblePlans:
         return _known[rows]
 
     def _exclude(self, constraint: Constraint) -> None:
-        """Exclude, by bounds, the actions that a linear constraint rules out, if it leaves slack to no plan."""
+        """Exclude, by bounds, the actions that a linear constraint rules out, if it leaves no plan any slack."""
         if not isinstance(constraint, LinearConstraint):
             return
         costs = np.zeros(self.treeplex.num_sequences)
@@ -226,7 +226,8 @@ class FeasiblePlans:
         """Mix a plan with others so that at most a small part of its violation of the constraints remains.
 
         Weights z ≥ 0, relative to 1 for the plan itself, solve min Σ z such that f(plan) + Σ z f(other) ≤ 0, in units
-        of the violation. Pricing finds the other plans, first those that differ only at infosets of the constraints.
+        of the violation. Pricing finds the other plans, starting with plans that differ only at infosets of the
+        constraints.
         """
         with loading():
             from scipy.optimize import linprog

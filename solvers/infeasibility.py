@@ -130,7 +130,7 @@ def find_infeasibility(
         Whether to compute an irreducible infeasible subsystem (IIS), which takes longer than everything else. There
         is none if a time limit comes first.
     relaxations : bool
-        Whether to compute also how much to loosen constraints; nothing is reported if a time limit or a solver ends it.
+        Whether also to compute how much to loosen constraints; omitted if a time limit or a solver failure ends it.
 
     Returns
     -------

@@ -10,7 +10,7 @@ from scipy.optimize import isotonic_regression
 
 from ..seqform.arrays import Floats, Indices
 
-#: The ways to round a node: each state to its nearest point, or with what is left over given to the next state.
+#: The ways to round a node: each state to its nearest point, or with the rounding error passed on to the next state.
 WAYS = ("weakest first", "weakest last", "nearest")
 #: The same for actions that are monotone in strength: the stronger of equal states are rounded up so that frequencies
 #: hardly change, or the fraction of a step that is rounded up.
@@ -31,7 +31,7 @@ def rounded(
     steps : int, or ndarray of int, shape (states,)
         The grid, or that of each state: 1 for a pure action, and 0 for any probabilities.
     weights : ndarray of float64, shape (states,), optional
-        With weights, what rounding one state takes from an action is given to the next ones, so that the frequencies
+        With weights, the rounding error of each state is passed on to the following states, so that the frequencies
         over all states hardly change (error diffusion). Actions that a state does not play stay unplayed.
     order : ndarray of int, shape (states,), optional
         The order of the states, by default as given.
@@ -94,7 +94,7 @@ class NodeLimits:
 
     @property
     def are_alone(self) -> bool:
-        """Whether every state is free of the others."""
+        """Whether no state is limited by others."""
         return self.groups is None and self._are_single
 
     @cached_property
@@ -155,7 +155,7 @@ class NodeLimits:
         way : str
             One of :attr:`ways`.
         values : ndarray of float64, shape (states,), optional
-            What the states are worth; needed to pass on what rounding leaves over.
+            The values of the states; needed to pass on rounding errors.
         mixing : ndarray of bool, shape (classes,), optional
             The classes that may mix; by default all.
 

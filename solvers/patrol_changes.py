@@ -70,7 +70,7 @@ class CarriedPlan:
 
     @cached_property
     def best(self) -> Solution:
-        """The best plan for the game, with the bounds of what attackers earn against it."""
+        """The best plan for the game, with bounds on what attackers earn against it."""
         return solve_patrol(self.game)
 
     @property
@@ -107,7 +107,7 @@ class CarriedPlan:
         ------
         dict
             With ``goal``, ``from`` and ``to``, times as they are shown, and ``units`` and ``other_units``, averages
-            over these times. Without a clock, every time is by itself.
+            over these times. Without a clock, each time has its own row.
         """
         patrol = patrol_of(self.game)
         length = 1 if patrol.clock is None else max(1, round(3600 / patrol.clock.seconds))
@@ -142,7 +142,7 @@ def carry_plan(plan: PatrolPlan, game: PatrolGame) -> CarriedPlan:
     -----
     Moves correspond if their unit, time and nodes have the same names. Where some of the moves at a time and place do
     not exist in `game`, the probabilities of the others are divided by their sum; where none is left, and where the old
-    plan never is, the unit moves at random. A move that takes another number of steps is made, and listed.
+    plan never goes, the unit moves at random. A move that takes another number of steps is made, and listed.
 
     Examples
     --------

@@ -563,7 +563,7 @@ def _frontier(problem: RestrictedNash, frontier: Frontier, start: float) -> Expl
         return Exploration(
             "possible loss",
             f"The {count:,} strategies, from the safest to the one that earns the most; between two of them the "
-            "strategy is a mixture of both. It is worse than the best strategy by at most the gap.",
+            "strategy is a mixture of the two. It is worse than the best strategy by at most the gap.",
             losses,
             {"gain": gains},
             frontier.strategies,

@@ -337,7 +337,7 @@ def _posed(
     shifted, total, started = [], how.pop("time_limit", None), now()
     stopped = None
     for number, case in enumerate(cases):
-        if total is not None:  # half of the time, in equal parts, is for the best plans for cases
+        if total is not None:  # the best plans for the cases share half of the time equally
             how["time_limit"] = max(0.0, total / 2 - (now() - started)) / (len(cases) - number)
         alone = solve_patrol(RobustGame(game, groups, (case,)), method, **how)
         if alone.infeasibility is not None:

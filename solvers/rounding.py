@@ -13,13 +13,13 @@ from .solution import RunState
 
 @dataclass(frozen=True, eq=False)
 class Simplified(RunState):
-    """How simple a strategy is, as ``solution.state``.
+    """The complexity of a simple strategy, as ``solution.state``.
 
     Attributes
     ----------
     complexity : Complexity
     steps : int, optional
-        The grid: that of the problem, or on public forms the coarsest one that loses little enough.
+        The grid: that of the problem, or on public forms the coarsest one whose loss is small enough.
     bound : float, optional
         HiGHS's bound on the objective, within its tolerances; not recomputed from the strategies.
     claim : str
@@ -43,9 +43,9 @@ class Simplified(RunState):
 def rounded_plan(problem: SimpleStrategy, plan: Floats) -> Floats:
     """Round a plan of the player to a nearby plan that is within the limits of a problem.
 
-    Sizes are kept where the plan plays them most, probabilities are rounded so that they still sum to one, and the
-    infosets that stay mixed are those where the most would change otherwise. With `loss`, nothing limits the number of
-    mixed infosets.
+    The sizes that the plan plays most are kept, probabilities are rounded so that they still sum to one, and the
+    infosets that stay mixed are those that would change most otherwise. With `loss`, nothing limits the number of mixed
+    infosets.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def rounded_plan(problem: SimpleStrategy, plan: Floats) -> Floats:
 def _put_on_grid(
     problem: SimpleStrategy, behaviour: Floats, places: list[slice], reach: Floats, steps: int | None
 ) -> None:
-    """Round the behaviour at all infosets to the grid, those that are compared by strength together."""
+    """Round the behaviour at all infosets to the grid; infosets that are compared by strength are rounded together."""
     compared = set()
     for infosets, strength, groups in problem.comparisons():
         states = NodeLimits(np.arange(len(infosets)), strength, groups)

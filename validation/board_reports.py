@@ -62,7 +62,7 @@ class BoardReport(Sweep):
     pot : int
         In chips.
     unreached : tuple of str
-        Boards that leave a range no hand, which are not solved.
+        Boards on which a range has no hand; they are not solved.
     """
 
     name: str = ""

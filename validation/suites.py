@@ -288,7 +288,7 @@ class Comparison:
     exact_error : float
         The error proven for the exact solution; 0 for a value from another source.
     violation : float
-        The larger of both answers' largest violations of a constraint; 0 if the objective includes the price of
+        The larger of the two answers' largest violations of a constraint; 0 if the objective includes the price of
         violations.
     consistent : bool
         Whether the bounds proven by the two answers on the optimal objective overlap, and the optimum of each step lies

@@ -10,7 +10,7 @@ from ..games.holdem.cards import CARDS
 from ..play.lines import BadLineError, decoded
 from .table import DEALT, Table
 
-#: The fields of a hand in PHH, or nothing for lines that are no hand.
+#: The fields of a hand in PHH, or nothing for lines that are not a hand.
 Fields = dict[str, Any] | None
 #: The kinds of files that are read here, as :mod:`treeplex.seqform.interchange.signatures` calls them.
 KINDS = ("a hand history of PokerStars", "a log of the ACPC")
@@ -47,7 +47,7 @@ BY_LINE = ("acpc", "slumbot")
 
 
 def fields_of(form: str, lines: Sequence[bytes], table: Table) -> Fields:
-    """Return the fields of a hand in PHH; ``None`` for lines that are no hand.
+    """Return the fields of a hand in PHH; ``None`` for lines that are not a hand.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ def _turns(text: str, count: int, stack: int, blinds: tuple[int, int], *, of_han
         found = _TOKEN.match(text, position)
         if found is None:
             raise BadLineError(
-                "malformed", f"has the actions {shown(text, 80)}, wrong from {shown(text[position:], 20)}"
+                "malformed", f"has the actions {shown(text, 80)}, invalid from {shown(text[position:], 20)} on"
             )
         position, token = found.end(), found[0]
         if token == "/":

@@ -170,8 +170,8 @@ class Hand(_Rules):
     -----
     pokerkit compares all choices of five cards of seven whenever it determines a winner, which takes most of its time,
     and draws unnamed cards with Python's global generator. Here hands are compared by
-    :func:`~treeplex.models.games.holdem.showdown.strengths`, once, and nothing is drawn. pokerkit still determines the
-    next actor, legal actions, all-in bets that do not reopen the betting, side pots and odd chips.
+    :func:`~treeplex.models.games.holdem.showdown.strengths`, once, and without drawing cards. pokerkit still determines
+    the next actor, legal actions, all-in bets that do not reopen the betting, side pots and odd chips.
     """
 
     def __init__(self, table: Table, deck: Sequence[int]) -> None:

@@ -1,4 +1,4 @@
-"""Hands of hold'em mapped to lines of a model: the preflop model, and spots."""
+"""Hold'em hands mapped to lines of a model: the preflop model, and spots."""
 
 import re
 from collections import Counter

@@ -410,7 +410,7 @@ class ThresholdBot:
         return f"{view.aggressive} {amount}"
 
     def end(self, result: HandResult) -> None:
-        """Receive the result of the hand; nothing is learned."""
+        """Receive the result of the hand; the bot does not learn from it."""
 
 
 def _round_of(table: TOMLTable) -> ThresholdRound:

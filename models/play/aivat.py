@@ -164,7 +164,7 @@ class Aivat:
         An enumerated game, or a two-player game in public form with probabilities of pairs of private states.
     known : Strategy, or iterable of Strategy
         The strategies that some players are known to have played, at most one of each. The estimate is biased if they
-        played differently. Pass none of a person: then only the luck of chance is removed.
+        played differently. For a human player, pass none: then only the luck of chance is removed.
     values : Profile, or callable, optional
         The value function. The estimate is unbiased for every one; a good one makes its variance small. A profile
         stands for the payoffs that result if the unknown players play as in the profile, and the known players as
@@ -177,7 +177,7 @@ class Aivat:
         unknown player saw is known in every game.
     imaginary : bool
         In public form with an observer: whether to average over the known player's states if the other player's state
-        is known. Pass ``False`` if it depends on the former whether the latter is shown, as when losers muck.
+        is known. Pass ``False`` if the former determines whether the latter is shown, as when losers muck.
 
     Raises
     ------

@@ -92,7 +92,7 @@ class PublicGames:
 
 
 def _alike(form: PublicForm, leaf: int) -> Floats:
-    """Return the payoffs of a leaf that pays all pairs of states alike, such as after a fold; NaN for other leaves."""
+    """Return the payoffs of a leaf that pays all pairs of states the same, as after a fold; NaN for other leaves."""
     pairs = form.pairs(leaf).tocoo()
     likely = pairs.data > 0.0
     paid = _paid(form, leaf, (pairs.coords[0][likely], pairs.coords[1][likely]))

@@ -63,8 +63,8 @@ class EpsilonNash(Problem):
     Such a game has no value: equilibria may pay differently, and an ε-equilibrium need not be close to one. So there
     are no bounds, and a strategy is not safe by itself. In small games of two players an integer program finds an exact
     equilibrium, by default up to 60 sequences; :class:`EquilibriumProgram
-    <treeplex.models.problems.equilibria.EquilibriumProgram>` states it. ε then proves the equilibrium; that no other
-    equilibrium has a larger objective is the claim of branch and bound.
+    <treeplex.models.problems.equilibria.EquilibriumProgram>` states it. ε then proves the equilibrium; branch and bound
+    claims that no other equilibrium has a larger objective.
 
     Averages of regret minimisation need not converge to an equilibrium; this is proven only if payoffs sum to zero. In
     general only the joint distribution of the iterates becomes a coarse correlated equilibrium, as

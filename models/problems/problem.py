@@ -161,7 +161,7 @@ class Problem(Explained, ABC):
         _ = self.game
 
     def resolved(self) -> "Problem":
-        """Return the problem that is solved for this one, which is another one if this one does not fit the game."""
+        """Return the problem to solve: this one, or the one that replaces it if it does not fit the game."""
         return self
 
     @property

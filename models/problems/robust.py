@@ -163,7 +163,7 @@ class RobustResponse(OnePlayerProblem, SaddleProblem):
         for model in models:
             check_same_game(model, self.given_game)
         if len({model.player for model in models}) > 1:
-            raise InvalidStrategyError(f"{self.name}: expected models of one player, got models of both")
+            raise InvalidStrategyError(f"{self.name}: expected models of one player, got models of both players")
         object.__setattr__(self, "opponents", models)
 
     @property

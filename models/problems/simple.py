@@ -1,4 +1,4 @@
-"""Strategies that a person can carry: few frequencies, few mixed infosets, few sizes of an action."""
+"""Strategies that a person can remember: few frequencies, few mixed infosets, few sizes of an action."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -63,7 +63,8 @@ class Complexity:
     unlike : float
         The largest difference of a probability between two infosets of one class; 0 without classes.
     disorder : float
-        By how much a probability falls with strength that must rise, or rises that must fall; 0 without `monotone`.
+        The largest fall of a probability that must rise with strength, or rise of one that must fall; 0 without
+        `monotone`.
 
     With classes, a class at a public state counts as one infoset.
     """
@@ -95,13 +96,14 @@ class SimpleStrategy(Problem):
         The largest number of sizes of an action that are used at one public state. Actions whose names differ only in
         a number are sizes of one action, such as ``bet 50`` and ``bet 120``.
     classes : str, mapping or callable, optional
-        Infosets that must be played alike. In a tree, a mapping of each infoset's label to its class, or a function of
-        the label; a label missing from a mapping is a class. In public form, states of one class play the same at each
-        public state: a mapping or a function of the private states, or the name of classes that the game knows, such
-        as ``ranks``, ``suits`` or ``made`` in hold'em spots.
+        Infosets that must be played the same way. In a tree, a mapping of each infoset's label to its class, or a
+        function of the label; a label missing from a mapping is a class. In public form, states of one class play the
+        same at each public state: a mapping or a function of the private states, or the name of classes that the game
+        knows, such as ``ranks``, ``suits`` or ``made`` in hold'em spots.
     monotone : str or Monotone, optional
         Actions whose probability is monotone in strength at each public state: ``"fold"`` falls, other names rise, and
-        ``"fold falls, bet rises"`` says so. ``aggression`` stands for all actions except fold, check and call.
+        ``"fold falls, bet rises"`` states the directions. ``aggression`` stands for all actions except fold, check and
+        call.
     strength : mapping, callable or str, optional
         The strength of infosets in a tree, or of private states in public form: numbers by label, or prefixes
         of labels from weak to strong, such as ``"J < Q < K"``. Hold'em spots need none: the strength of a hand is
@@ -137,9 +139,9 @@ class SimpleStrategy(Problem):
     Without a grid, a distribution "mixed" has weights of its own for the actions. The relaxation is the linear program
     of an equilibrium.
 
-    The certificate recomputes what the strategy guarantees. Its upper bound is what the opponent's equilibrium strategy
-    in the profile concedes, which no strategy can exceed, simple or not. The difference bounds the loss. That no
-    simple strategy guarantees more is HiGHS's claim, quoted in the message.
+    The certificate recomputes the guarantee of the strategy. Its upper bound is what the opponent's equilibrium
+    strategy in the profile concedes, which no strategy can exceed, simple or not. The difference bounds the loss. HiGHS
+    claims that no other simple strategy guarantees more; the message quotes this claim.
 
     Examples
     --------
@@ -189,7 +191,7 @@ class SimpleStrategy(Problem):
     ] = field(default=None, kw_only=True)
     strength: Annotated[
         Any,
-        About("beginnings of infosets from weak to strong, for monotone in trees", shown="none", form="A<B<…"),
+        About("prefixes of infoset names from weak to strong, for monotone in trees", shown="none", form="A<B<…"),
     ] = field(default=None, kw_only=True)
     loss: Annotated[
         float | Fraction | None,
@@ -241,7 +243,7 @@ class SimpleStrategy(Problem):
         return zero_sum_of(self.name, game)
 
     def check_game(self) -> None:
-        """Refuse plans that are flows, and classes, actions or strengths that the game does not have."""
+        """Reject plans that are flows, and classes, actions or strengths that the game does not have."""
         game, form = self.game, self.game.public_form
         if form is None and not self.view.own.single_parent:
             raise UnsupportedProblemError(f"{self.name}: plans of player {self.player} of {game.spec} are flows")
@@ -276,7 +278,7 @@ class SimpleStrategy(Problem):
     def wanted(self) -> str:
         """The limits in words."""
         limits = [] if self.steps is None else ["pure" if self.steps == 1 else f"in steps of 1/{self.steps}"]
-        limits += [] if self.mixed is None else [f"mixed at {self.mixed} infosets at most"]
+        limits += [] if self.mixed is None else [f"mixed at no more than {self.mixed} infosets"]
         limits += [] if self.sizes is None else [f"limited to {self.sizes} sizes of an action at each public state"]
         limits += [] if self.classes is None else ["equal within classes"]
         limits += [] if self.monotone is None else ["monotone in strength"]
@@ -718,7 +720,7 @@ class Choices:
     is_mixed : ndarray of bool, shape (n,)
         Whether a distribution mixes.
     is_free : bool
-        Whether the only mixed distribution of an infoset is any one, with shares of 0.
+        Whether one entry per infoset stands for any mixed distribution, with shares of 0.
     """
 
     open: Indices

@@ -84,7 +84,7 @@ class Monotone:
         return cls(falling, rising)
 
     def check(self, names: Iterable[str]) -> None:
-        """Refuse names that are not among the actions of a player.
+        """Reject names that are not among the actions of a player.
 
         Raises
         ------
@@ -179,7 +179,8 @@ def by_prefix(text: str, what: str = "strength") -> Callable[[Any], float | None
     beginnings = [word.strip() for word in text.split("<")]
     if len(beginnings) < 2 or not all(beginnings) or len(set(beginnings)) < len(beginnings):
         raise InvalidGameError(
-            f'simplify: {what} is {shown(text)}, expected beginnings of infosets from weak to strong, such as "J<Q<K"'
+            f"simplify: {what} is {shown(text)}, "
+            'expected prefixes of infoset names from weak to strong, such as "J<Q<K"'
         )
 
     def order(label: Any) -> float | None:
@@ -190,7 +191,7 @@ def by_prefix(text: str, what: str = "strength") -> Callable[[Any], float | None
 
 
 def numbered(values: Sequence[Any]) -> Indices:
-    """Return the number of each value; those that are ``None`` are alone.
+    """Return the number of each value; each ``None`` has its own number.
 
     Examples
     --------

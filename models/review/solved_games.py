@@ -109,7 +109,7 @@ class ReviewedGame(ABC):
     profile : PublicProfile
     seats : tuple of str
     assumed : str
-        What is assumed about hands, such as ranges; losses are then estimates. Empty if nothing is.
+        The assumptions about hands, such as ranges; losses are then estimates. Empty if there are none.
     """
 
     name: str
@@ -207,7 +207,7 @@ class ReviewedSpot(ReviewedGame):
     solved : SolvedSpot
     name : str
     seat : int, optional
-        Review only hands of this player, 0 for out of position; by default of both.
+        Review only hands of this player, 0 for out of position; by default of both players.
     tolerance : float
         A hand belongs to the spot if its ratio of stack to pot differs from that of the spot by at most this factor.
     assumed : str
@@ -353,7 +353,7 @@ class ReviewedPreflop(ReviewedGame):
     solved : SolvedPreflop
     name : str
     seat : int, optional
-        Review only hands of this player, 0 for the small blind; by default of both.
+        Review only hands of this player, 0 for the small blind; by default of both players.
     tolerance : float
         A hand belongs to the game if its smaller stack differs from that of the game by at most this factor.
     """
@@ -425,7 +425,7 @@ class ReviewedPreflop(ReviewedGame):
         return abs(float(amount) / float(hand.big_blind) - float(name.split()[1])) <= 0.01
 
     def street(self, node: int) -> str:
-        """Return ``preflop``; the continuations of the chooser are no decisions of hands."""
+        """Return ``preflop``; choosing a continuation is not a decision of a hand."""
         return STREETS[0]
 
     def board(self, node: int) -> str:

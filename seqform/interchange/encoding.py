@@ -325,7 +325,9 @@ def _decimal(text: str) -> Decimal:
     if not number.is_finite():
         raise GameFileError(f'{shown(text)} is not a number: expected a number such as 1, 0.5 or "1/3"')
     if abs(number.as_tuple().exponent) > MAX_EXPONENT:  # type: ignore[arg-type]  # an integer in a finite number
-        raise GameFileError(f"{shown(text)} is out of range, expected an exponent of at most {MAX_EXPONENT:,} in size")
+        raise GameFileError(
+            f"{shown(text)} is out of range, expected an exponent from -{MAX_EXPONENT:,} to {MAX_EXPONENT:,}"
+        )
     return number
 
 

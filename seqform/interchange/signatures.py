@@ -64,7 +64,7 @@ def foreign_content(content: bytes) -> Signature | None:
 
 
 def foreign_file(path: str | os.PathLike[str], unpack: bool = False) -> Signature | None:
-    """Return the kind of a file of another program; ``None`` if it is not a known kind, or cannot be read.
+    """Return the kind of another program's file; ``None`` if the kind is not known, or the file cannot be read.
 
     Parameters
     ----------

@@ -123,7 +123,7 @@ class _Side:
         self.face = Face.spanned(self.treeplex, self.kept)
 
     def grow(self, values: Floats, gradient: Floats, plan: Floats, least: float) -> bool:
-        """Keep more sequences, which gain against the other player; return whether there are any.
+        """Keep more sequences, those that gain against the other player; return whether there are any.
 
         Parameters
         ----------

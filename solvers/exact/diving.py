@@ -19,10 +19,11 @@ _ROUND_OFF = 1e-7
 def dive(problem: SimpleStrategy, plan: Floats, least: float | None = None, share: float = 1.0) -> tuple[Floats, bool]:
     """Find a plan within the limits of a problem by rounding one infoset after another.
 
-    Sizes are chosen first, one public state after another. Then infosets that must become pure do, those first where
-    the plan mixes least, and then infosets are rounded to the grid, those first that come early and are near it. Each
-    infoset gets the better of its two nearest distributions, and the linear program is solved again, so that what is
-    still free makes up for it. At the end of its time the dive rounds the rest at once.
+    The dive first chooses sizes, one public state after another. Then it makes infosets pure where the problem requires
+    it, starting where the plan mixes least. Finally it rounds infosets to the grid, starting with early ones that are
+    near it. Each infoset gets the better of its two nearest distributions, and the linear program is solved again, so
+    that the infosets that are still free compensate. When its time is up, the dive rounds all remaining infosets at
+    once.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ def dive(problem: SimpleStrategy, plan: Floats, least: float | None = None, shar
     -------
     plan : ndarray of float64, shape (num_sequences,)
     finished : bool
-        Whether the time was enough.
+        Whether the time sufficed.
 
     Raises
     ------
@@ -83,7 +84,7 @@ class _Dive:
         return rounded_plan(self.problem, self.treeplex.plan(behaviour))
 
     def _solve(self) -> bool:
-        """Solve the program; return whether it has a solution that arrived in time."""
+        """Solve the program; return whether a solution was found in time."""
         if seconds_left() <= self._until:
             self.is_late = True
             return False
@@ -129,7 +130,7 @@ class _Dive:
                 self._solver.addRow(0.0, 0.0, 2, columns, np.array([1.0, -share]))
 
     def _doubts(self) -> Floats:
-        """Return for the first infoset of each class how much of the plan its most likely action does not play."""
+        """Return, for the first infoset of each class, the part of the plan that is not on its most likely action."""
         doubts = np.zeros(self.treeplex.num_infosets)
         for lead in self._members:
             played = self._played(lead)

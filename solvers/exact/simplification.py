@@ -20,7 +20,7 @@ _SHARE, _REST = 0.5, 0.05
 
 def simplify(problem: SimpleStrategy, options: Options) -> Outcome:
     """Solve a simplification by branch and bound; see :class:`~treeplex.solvers.BranchAndBound`."""
-    _ = problem.choices  # refuse too many before anything is solved
+    _ = problem.choices  # reject too many before solving anything
     return _Simplification(problem, options).outcome(branches=True)
 
 
@@ -94,7 +94,7 @@ class _Simplification:
         """Return the worth of a plan within the limits: its guarantee or, if a loss is set, how rarely it mixes."""
         guaranteed = float(self.problem.view.worst_case(plan))
         found = self.problem.complexity(plan)
-        # Sizes, classes and order may not fit together in a rounded plan.
+        # Rounding for one limit (sizes, classes or order) may violate another.
         broken = round(max(found.unlike, found.disorder, float(found.sizes > (self.problem.sizes or found.sizes))), 7)
         if self.least is None:
             return (-broken, guaranteed)
@@ -107,7 +107,7 @@ class _Simplification:
         Raises
         ------
         KeyboardInterrupt, TimeLimitError
-            If it was not solved to the end; the best plan is kept.
+            If it was not solved to completion; the best plan is kept.
         SolverError
             If no plan is within the limits.
         """

@@ -65,7 +65,7 @@ def translated(menu: Mapping[str, int], total: int, called: int, pot: int) -> di
 
     Examples
     --------
-    Three quarters of the pot, between half of it and all of it:
+    A bet of three quarters of the pot, between sizes of half the pot and the pot:
 
     >>> from treeplex.solvers.matches.blueprint import translated
     >>> found = translated({"call": 0, "half": 150, "pot": 200}, 175, 100, 100)

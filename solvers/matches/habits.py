@@ -87,10 +87,10 @@ class Habits:
 
     Notes
     -----
-    Before the flop the bot plays the restricted Nash response, in the model played out, to bounds on the player's play
-    (T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019). The
-    bounds are on the frequency of each line before the flop, over all hands, and on the least frequencies of folds,
-    calls and bets at each decision after the flop, averaged over the player's hands there, in situations with
+    Before the flop the bot plays the restricted Nash response, in the model with play after the flop, to bounds on the
+    player's play (T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI
+    2019). The bounds are on the frequency of each line before the flop, over all hands, and on the least frequencies of
+    folds, calls and bets at each decision after the flop, averaged over the player's hands there, in situations with
     observations. The intervals hold jointly at the confidence level, if frequencies are equal in equal situations. The
     player is assumed to keep to the bounds with probability p (M. Johanson, M. Zinkevich, M. Bowling, "Computing robust
     counter-strategies", NIPS 2007). The model of the player's range at the flop is the blueprint with the weight of

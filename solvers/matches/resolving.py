@@ -1,4 +1,4 @@
-"""A bot for two seats that solves the rest of a hand after the flop when it has no solution yet."""
+"""A heads-up bot that solves the rest of a hand after the flop, unless it already has a solution."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -302,17 +302,17 @@ class Rounding(Method):
     Notes
     -----
     *On trees*, the linear program of an equilibrium is restricted at one infoset after another: to the better of the
-    two nearest distributions, or to a pure action where the plan mixes least. Each time it is solved again, so that the
-    rest of the strategy makes up for it.
+    two nearest distributions, or to a pure action where the plan mixes least. It is solved again after each
+    restriction, so that the rest of the strategy compensates.
 
-    *On public forms*, such as hold'em spots, each node's states are rounded to the grid in the order of their
-    values, and the error of each state is passed on to the next one, so that the frequencies of actions hardly change.
-    The other order and rounding to the nearest point are tried at one node after another, and what guarantees most is
-    kept. The nodes after the rounded ones are solved again. Then the behaviour of single states is changed, those first
-    that may gain most against a best reply: what a strategy guarantees is concave in its plan. With classes, or if
-    actions are monotone in strength, CFR+ with one regret for each class takes the place of the equilibrium. On a large
-    tree, states are rounded to their nearest point, or dithered. With ``loss``, the coarsest of the grids 1, 2, 3, 4,
-    5, 8, 10 and 20 is found that loses little enough.
+    *On public forms*, such as hold'em spots, each node's states are rounded to the grid in the order of their values,
+    and the error of each state is passed on to the next one, so that the frequencies of actions hardly change. The
+    other order and rounding to the nearest point are tried at one node after another, and the plan with the best
+    guarantee is kept. The nodes after the rounded ones are solved again. Then the behaviour of single states is
+    changed, starting with those that may gain most against a best reply; the guarantee of a strategy is concave in its
+    plan. With classes, or if actions are monotone in strength, CFR+ with one regret for each class takes the place of
+    the equilibrium. On a large tree, states are rounded to their nearest point, or dithered. With ``loss``, the method
+    returns the coarsest of the grids 1, 2, 3, 4, 5, 8, 10 and 20 whose loss is small enough.
 
     Nothing proves that the strategy is the best one within its limits. Error diffusion: R. W. Floyd and L. Steinberg,
     "An adaptive algorithm for spatial greyscale", Proceedings of the Society for Information Display 17, 1976. On

@@ -156,7 +156,7 @@ class AtTable:
             declared_bot(text)
 
     def __call__(self, automaton: Threshold, opponent: Threshold, deals: int, seed: Sequence[int]) -> Floats:
-        """Play a match; return the automaton's winnings per hand for each deal, in big blinds; all-ins pay equities."""
+        """Play a match; return the automaton's big blinds per hand for each deal, with equities for all-in hands."""
         number = int(np.random.SeedSequence(list(seed)).generate_state(1)[0])
         won = []
         for other in [find_bot(text, self.table) for text in self.against] or [ThresholdBot(opponent, self.samples)]:
@@ -450,8 +450,8 @@ def tune(
 
     T. Chen, "2-player no limit Texas hold 'em AI report", 2020, section 2: duplicate deals, extreme matches dropped,
     one number at a time by simulated annealing, and best responses that replace their opponents. The report does not
-    state numbers of matches and steps or the schedule, except for 1,000 hands per match. It proves nothing, and nothing
-    is proven about the result.
+    state numbers of matches and steps or the schedule, except for 1,000 hands per match. Neither the report nor this
+    function proves anything about the result.
 
     Examples
     --------

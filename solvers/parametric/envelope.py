@@ -115,8 +115,9 @@ def find_envelope(
     breakpoint, or a third line is found and both halves are searched. With k pieces 2 k − 1 lines are enough, and no
     grid is needed (Eisner and Severance, "Mathematical techniques for efficient record segmentation in large shared
     databases", Journal of the ACM 23, 1976). The interval is searched in steps from left to right, whose length adapts
-    to the pieces found. Otherwise distant lines would be found first, which takes a simplex method more pivots from its
-    last basis. Pieces at the ends that are shorter than 1e-9 of the interval are not distinguished from the ends.
+    to the pieces found. Otherwise distant lines would be found first, and the simplex method would need more pivots
+    from its last basis. Pieces at the ends that are shorter than 1e-9 of the interval are not distinguished from the
+    ends.
 
     Examples
     --------

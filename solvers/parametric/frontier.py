@@ -56,7 +56,7 @@ class Frontier(Drawn, Displayed):
         The number of linear programs solved.
     whole : bool
         Whether these are all responses. If not, they are some of them: evenly spaced in the possible loss, or
-        learned for the p with the largest remaining gap. Between two of them the response is a mixture of both; if
+        learned for the p with the largest remaining gap. Between two of them the response is a mixture of the two; if
         the slope is the same, several responses are best for one p.
     """
 

@@ -35,7 +35,7 @@ SHAPE_COLUMNS = 11
 KIND, CHILD, ARITY, ROW, ENTRY, REACH = (np.uint64(i) for i in (0, 1, 2, 3, 4, 5))
 NODE_COLUMNS = 7
 #: Columns of private states: two cards; the numbers of the other player's states that are weaker, and not stronger; the
-#: two of them that are identical, if any; and the own state that represents it if several are alike.
+#: two of them that are identical, if any; and the own state that represents it if several are equivalent.
 FIRST, SECOND, WEAKER, UPTO, SAME, TWIN, LIKE = (np.uint64(i) for i in range(7))
 STATE_COLUMNS = 7
 #: Columns of lanes: the row of the leaf's values, the row of each player's reach, and the board's matrix that pays it;
@@ -54,7 +54,7 @@ class PublicArrays(NamedTuple):
         Each board comes before those that follow it. ``END`` is after the last of these, ``IMAGES`` where its images
         begin, ``COUNT`` and ``WIDE`` the number of private states, also padded, ``BASE`` where regrets begin, ``TABLE``
         the place of its private states in ``states``, ``MATRIX`` where matrices of other leaves begin, ``ALIKE``
-        whether some private states are alike, ``SCALE`` where scales begin.
+        whether some private states are equivalent, ``SCALE`` where scales begin.
     shapes : ndarray of uint64, shape (num_shapes, SHAPE_COLUMNS)
         The common structure of boards: the connections of their nodes.
     nodes : ndarray of uint32, shape (num_nodes of all shapes, NODE_COLUMNS)

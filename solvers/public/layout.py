@@ -383,7 +383,7 @@ class PublicLayout:
         return found
 
     def stands_for(self, player: int) -> Indices:
-        """Return, for each of a player's numbers, the one that represents it if states of a board are alike."""
+        """Return, for each of a player's numbers, the one that represents it if states of a board are equivalent."""
         found = []
         for board, shape in enumerate(self.shape_of):
             wide, count = int(self.widths[board, player]), int(self.counts[board, player])

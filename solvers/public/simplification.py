@@ -152,7 +152,7 @@ def _missed(problem: SimpleStrategy) -> str:
 
 
 def _grids(whole: int | None) -> list[int]:
-    """Return the grids that are tried in turn to lose little enough."""
+    """Return the grids to try in turn until the loss is small enough."""
     if whole is None:
         return list(GRIDS)
     return [*(grid for grid in GRIDS if grid < whole and not whole % grid), whole]
@@ -167,7 +167,7 @@ def _is_searched(form: PublicForm) -> bool:
 class _Candidate:
     """A strategy: its behaviour by node, shape (actions, states), what it guarantees, and its grid.
 
-    The profile also has the opponent's equilibrium strategy. It keeps what a walk over the tree has found.
+    The profile also has the opponent's equilibrium strategy. It caches the results of a walk over the tree.
     """
 
     played: dict[int, Floats]
@@ -209,7 +209,7 @@ class _Search:
         self.is_rounded = grid is not None or problem.mixed is not None
         self.best = self._rounded_at_once(self.start, grid, WAYS[-1]) if self.is_rounded else self.start
 
-    # What strategies guarantee
+    # Guarantees
 
     def profile(self, played: dict[int, Floats]) -> PublicProfile:
         """Return the profile of a strategy and the opponent's equilibrium strategy."""
@@ -246,7 +246,7 @@ class _Search:
             disorder = max(disorder, self._disorder(node, found.played[node], reached))
         return Complexity(infosets, mixed, off, sizes, unlike, disorder)
 
-    # What ties states together
+    # Limits between states
 
     def limits(self, node: int) -> NodeLimits:
         """Return the limits between the states of a node."""
@@ -284,7 +284,7 @@ class _Search:
         return len(np.unique(self.limits(node).classes[mixed]))
 
     def _doubts(self, played: dict[int, Floats]) -> dict[int, Floats]:
-        """Return for each class at each node how much of the strategy its most likely action does not play."""
+        """Return, for each class at each node, the part of the strategy that is not on its most likely action."""
         found = {}
         for node, reach in self._reaches(played):
             limits = self.limits(node)
@@ -294,7 +294,7 @@ class _Search:
         return found
 
     def _quotas(self, doubts: dict[int, Floats], most: int) -> dict[int, int]:
-        """Divide a number of classes that may mix among nodes: the most doubtful classes do."""
+        """Divide the number of classes that may mix among the nodes, by the largest doubts."""
         together = np.concatenate([np.zeros(0), *doubts.values()])
         owners = np.repeat(list(doubts), [len(one) for one in doubts.values()]) if doubts else np.zeros(0)
         chosen = np.argsort(-together, kind="stable")[:most]
@@ -396,9 +396,9 @@ class _Search:
         only: list[int] | None = None,
         most: int | None = None,
     ) -> _Candidate:
-        """Try every way at one node after another, and keep what guarantees most, until nothing does.
+        """Try every way of rounding at one node after another, and keep what raises the guarantee, until nothing does.
 
-        At most so many classes at these nodes may mix, by default as many as the problem allows.
+        At most `most` classes at these nodes may mix, by default as many as the problem allows.
         """
         best, nodes = begun, self.nodes if only is None else only
         most = self.problem.mixed if most is None else most
@@ -463,7 +463,7 @@ class _Search:
         return self._swept(current, self.start.played, steps)
 
     def _polished(self, begun: _Candidate, steps: int | None) -> _Candidate:
-        """Change the behaviour of single classes, and keep what guarantees more.
+        """Change the behaviour of single classes, and keep changes that raise the guarantee.
 
         The guaranteed payoff is concave in the plan, so a change gains at most what it earns against a best reply to
         the strategy. The changes that may gain most are tried first.
@@ -500,7 +500,7 @@ class _Search:
     def _changes(
         self, best: _Candidate, tried: "_Values", steps: int | None
     ) -> Iterator[tuple[float, int, Indices, Floats]]:
-        """Yield changes of one class's behaviour at a node: the most it may gain, the node, the states, the new one."""
+        """Yield changes of one class's behaviour at a node: the largest possible gain, node, states, new behaviour."""
         form, player = self.form, self.player
         paid = np.zeros((len(form.players), len(form.states[player])))
 
@@ -577,7 +577,7 @@ class _Search:
         return played
 
     def _solved_tied(self, given: _Candidate, fixed: dict[int, Floats]) -> dict[int, Floats]:
-        """Return the same with classes and order, by CFR+ with one regret for each class.
+        """Do the same with classes and monotone actions, by CFR+ with one regret for each class.
 
         If the classes do not depend on the board, it converges to the best such strategy. Behaviour that must be
         monotone is fitted at each iteration.
@@ -645,7 +645,7 @@ def _moves(now: Floats, free: npt.NDArray[np.bool_], steps: int | None) -> Itera
 
 
 def _most(doubts: Floats, count: int) -> npt.NDArray[np.bool_]:
-    """Return which classes are among so many with the largest doubts, all above 0."""
+    """Return a mask of at most a given number of classes: those with the largest doubts above 0."""
     chosen = np.zeros(len(doubts), dtype=np.bool_)
     chosen[np.argsort(-doubts, kind="stable")[:count]] = True
     return chosen & (doubts > 0.0)

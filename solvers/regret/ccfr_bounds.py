@@ -406,10 +406,10 @@ def ccfr_bounds(solution: Solution, beta: float | None = None) -> CCFRBounds:
     -----
     T. Davis, K. Waugh, M. Bowling, "Solving large extensive-form games with strategy constraints", AAAI 2019
     (arXiv:1809.07893), theorems 1 to 5 and corollary 3.1. If both players are constrained, each has multipliers, and
-    regrets and violations include those of both. With ρ the sum of all regrets divided by T, the proofs give more than
-    the theorems state: exploitability is at most ρ, and so is Σ (β − λ*_i) f_i(x̄)⁺. A player's own regret is computed
-    without storing iterates: the averages determine its cumulative gradient, and together with its regrets at infosets
-    the gradient determines its total payoff.
+    regrets and violations include those of both players. With ρ the sum of all regrets divided by T, the proofs give
+    more than the theorems state: exploitability is at most ρ, and so is Σ (β − λ*_i) f_i(x̄)⁺. A player's own regret is
+    computed without storing iterates: the averages determine its cumulative gradient, and together with its regrets at
+    infosets the gradient determines its total payoff.
 
     A convex f_i is charged by a tangent f_i,t of each iteration, whose subgradient tilts the player's payoffs. The
     proofs need two properties of these tangents: no tangent is above f_i, and Σ_t f_i,t(x_t) ≥ T f_i(x̄). With these

@@ -303,7 +303,7 @@ def bound_constants(problem: ConstrainedNash, player: int | None = None) -> Boun
         Its penalty is ignored.
     player : int, optional
         For bounds on one player's regret: only its infosets, actions and constraints. By default the larger number of
-        infosets and of actions, and the constraints of both.
+        infosets and of actions, and the constraints of both players.
 
     Returns
     -------

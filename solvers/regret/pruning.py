@@ -159,8 +159,8 @@ def prune(problem: Problem) -> PrunedProblem | Outcome | None:
     Notes
     -----
     A constraint whose bound is that least value has no plan in its interior. Because it is linear, multipliers still
-    exist. But they are large if the smallest reduced cost is small, and learning them takes forever. A plan that is cut
-    off violates the constraint by at least :data:`HAIR` of its largest number, or the cut changes it by no more.
+    exist. But they are large if the smallest reduced cost is small, and learning them then takes too long. A plan that
+    is cut off violates the constraint by at least :data:`HAIR` of its largest number, or the cut changes it by no more.
     """
     if not isinstance(problem, ConstrainedNash) or problem.penalty is not None:
         return None

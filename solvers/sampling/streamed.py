@@ -310,7 +310,7 @@ class StreamedMCCFR:
         return replace(report, stopped="interrupted", message=MESSAGES["interrupted"]) if answer.interrupted else report
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the run to an ``.npz`` file from which it can continue; nothing is pickled.
+        """Write the run to an ``.npz`` file from which it can continue, without pickling anything.
 
         Raises
         ------

@@ -372,10 +372,13 @@ MISTAKES = {
         (*RNR, "--frontier", "--method", "highs-ipm"),
         "--frontier uses highs-simplex, but --method is highs-ipm",
     ),
-    "a frontier as a profile": ((*RNR, "--frontier", "--out", "x.npz"), "--out does not go with --frontier"),
-    "a frontier at a node": ((*RNR, "--frontier", "--at", "check"), "--at does not go with --frontier"),
-    "a frontier to a tolerance": ((*RNR, "--frontier", "--tol", "1e-3"), "--tol does not go with --frontier"),
-    "a frontier in time": ((*RNR, "--frontier", "--time-limit", "1"), "--time-limit does not go with --frontier"),
+    "a frontier as a profile": ((*RNR, "--frontier", "--out", "x.npz"), "--out cannot be combined with --frontier"),
+    "a frontier at a node": ((*RNR, "--frontier", "--at", "check"), "--at cannot be combined with --frontier"),
+    "a frontier to a tolerance": ((*RNR, "--frontier", "--tol", "1e-3"), "--tol cannot be combined with --frontier"),
+    "a frontier in time": (
+        (*RNR, "--frontier", "--time-limit", "1"),
+        "--time-limit cannot be combined with --frontier",
+    ),
     "a sensitivity of an equilibrium": (
         ("solve", "kuhn", "--sensitivity", "x=0:1"),
         "--sensitivity is for constrained and epsilon-safe, but --problem is nash",

@@ -339,7 +339,7 @@ def test_bounds_may_be_trusted_in_part(tmp_path: Path, capsys: pytest.CaptureFix
     gain, most = (one["guaranteed"] - one["game_value"] for one in (part, whole))
     assert 0.0 < gain <= most + 2e-3
     assert part["exploitability"] <= gain + 4e-3  # p / (1 - p) of it, and the gap / (1 - p)
-    assert "--penalty does not go with --p" in refusal(capsys, "fit", *asked, "--p", "1/2", "--penalty", "3")
+    assert "--penalty cannot be combined with --p" in refusal(capsys, "fit", *asked, "--p", "1/2", "--penalty", "3")
     assert "'--p': 2, expected a number from 0 to 1" in refusal(capsys, "fit", *asked, "--p", "2")
     misspelt = (*asked[:-5], "--player", "su", *asked[-3:])
     assert "has no player named 'su'" in refusal(capsys, "fit", *misspelt)

@@ -366,7 +366,7 @@ def test_a_sweep_takes_spots_and_tolerances_in_per_cent(tmp_path, capsys):
         ("show nash --game toy.toml --unit bb",
          "--unit: unit is 'bb', but a spot does not state its big blind; expected its chips, as in bb=2"),
         ("show nash --game toy.toml --by class --plot a.svg",
-         "--plot: does not go with --by, which shows the hands at a node"),
+         "--plot: cannot be combined with --by, which shows the hands at a node"),
         ("show uniform --game preflop:stack=4,continuations=0 --unit chips",
          "--unit: unit is 'chips', but this game is played in big blinds; expected bb or pot"),
         ("show uniform --game preflop:stack=4,continuations=0 --by hand",

@@ -106,7 +106,7 @@ def test_a_count_bounds_the_frequency_by_its_interval(count, of, confidence):
             "confidence of a lock is 95, expected a number between",
         ),
         ({"stat": "fold", "count": 3, "of": 4, "frequency": {"fold": 1}}, "a lock has frequency and stat"),
-        ('ip at "all-in" each: fold 3 of 4', "a count is of all hands together"),
+        ('ip at "all-in" each: fold 3 of 4', "a count covers all hands together"),
         ('ip at "all-in": fold 0 of 0', "expected at least one opportunity"),
         ('ip at "all-in" with "sets": fold 10%', "(did you mean set?)"),
         ('ip at "all-in" likly: fold 10%', "received 'likly' (did you mean likely?)"),

@@ -325,7 +325,10 @@ BAD_INPUT = {
     "another format": ([*GRID, "1.npz", "--out", "x.efg"], "drawn as svg, png, pdf, gif, but the format is efg"),
     "no strategy": (["export", "transit", "--out", "x.gif"], "gif shows strategies of transit over time; --strategy"),
     "player alone": (["export", "kuhn", "--player", "1", "--out", "x.svg"], "--player chooses whose strategy is drawn"),
-    "problem": ([*GRID, "1.npz", "--problem", "nash", "--out", "x.svg"], "--problem does not go with --strategy"),
+    "problem": (
+        [*GRID, "1.npz", "--problem", "nash", "--out", "x.svg"],
+        "--problem cannot be combined with --strategy",
+    ),
     "missing file": ([*GRID, "3.npz", "--out", "x.gif"], "3.npz: no such file"),
     "no file": ([*GRID, "a=", "--out", "x.gif"], "expected FILE or NAME=FILE"),
     "one name twice": ([*GRID, "a=1.npz", "--strategy", "a=2.npz", "--out", "x.gif"], "two strategies are called 'a'"),

@@ -140,7 +140,7 @@ def test_bad_hands_are_named_and_can_be_skipped(old: str, new: str, said: str, t
     [
         ("STATE:0:r300c", "expected STATE:number:actions:cards:results:players"),
         ("MATCHSTATE:0:0::AsAh|", "expected STATE:number"),
-        ("STATE:0:r300x:AsAh|KsKd:300|-300:A|B", "has the actions 'r300x', wrong from 'x'"),
+        ("STATE:0:r300x:AsAh|KsKd:300|-300:A|B", "has the actions 'r300x', invalid from 'x' on"),
         ("STATE:0:f:AsAh|KsKd:fifty|-50:A|B", "has the results"),
         ("STATE:0:f:AsAh|KsKd:50|-50:A", "has 1 players, 2 hands and 2 results"),
         ("STATE:0:r300f:AsAh|KsKd:100|-300:A|B", "finishing_stacks pay"),

@@ -772,9 +772,9 @@ def road(**changes):
         ({"step": 0.1}, "a step is worth 0.1 to attackers"),
         (
             {"attackers": [Attacker(["gate"], {"bank": 1.0, "mill": -5})]},
-            "no reason to come: mill, worth -5 to attacker 1",
+            "attract nobody: mill, worth -5 to attacker 1",
         ),
-        ({"attackers": [Attacker(["gate"], {"bank": 1.0, "pit": 0})]}, "no reason to come: pit, worth 0"),
+        ({"attackers": [Attacker(["gate"], {"bank": 1.0, "pit": 0})]}, "attract nobody: pit, worth 0"),
         ({"attackers": [Attacker(["gate"], {"bank": -1.0})]}, "nothing to gain: they stay away: attacker 1"),
         ({"attackers": [Attacker(["gate"], {"bank": -1.0}, may_stay_away=False)]}, "they come anyway"),
         ({"units": [Unit(start="mill", base="hill")]}, r"risk(unit 1) is 1: unit 1, base hill"),

@@ -259,7 +259,7 @@ def test_the_command(tmp_path, capsys):
     assert "was not met within 0.01" in shown
     assert "not known" in shown
     for more, message in (
-        (["--curve"], "--curve does not go with --method pref-cfr"),
+        (["--curve"], "--curve cannot be combined with --method pref-cfr"),
         (["--degree", "1"], "1, expected a number above 1"),
     ):
         assert main([*asked, *more]) == 2

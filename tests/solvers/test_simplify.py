@@ -416,7 +416,7 @@ def test_rounding_keeps_order_and_frequencies(seed, way):
         ({"steps": 2, "strength": "J<Q"}, UnsupportedProblemError, "strength is for monotone"),
         ({"steps": 2, "monotone": "bet", "strength": "J<Q"}, InvalidGameError, "did you mean b?"),
         ({"steps": 2, "monotone": "b, b falls", "strength": "J<Q"}, InvalidGameError, "names b twice"),
-        ({"steps": 2, "monotone": "b", "strength": "JQK"}, InvalidGameError, "expected beginnings of infosets"),
+        ({"steps": 2, "monotone": "b", "strength": "JQK"}, InvalidGameError, "expected prefixes of infoset names"),
         ({"steps": 2, "monotone": 3}, InvalidGameError, "monotone is 3"),
         ({"steps": 2, "monotone": "b", "strength": {"X_": 1}}, InvalidGameError, "expected labels of the player"),
         ({"steps": 2, "classes": {"J": 1}}, InvalidGameError, "expected labels of the player"),

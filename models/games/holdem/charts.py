@@ -117,7 +117,7 @@ class ChartedNode(Drawn):
 
     @property
     def pot_text(self) -> str:
-        """The pot, in the unit of the node or, where that is a share of the pot, of the game."""
+        """The pot, in the unit of the node, or in that of the game if the node's unit is a share of the pot."""
         return (self.native if self.unit.name == "pot" else self.unit).pot_text(self.pot)
 
     def in_unit(self, unit: str | Unit) -> Self:
@@ -201,9 +201,9 @@ class ChartedNode(Drawn):
         Returns
         -------
         SpotTable
-            By class: ``combinations``, the number of hands at the node; ``reach``, their share of those possible on
-            the board; ``weight``, the class's share of the range; EV and equity; and the mover's action frequencies.
-            Classes that are not there have no numbers.
+            By class: ``combinations``, the number of hands at the node; ``reach``, their share of those possible on the
+            board; ``weight``, the class's share of the range; EV and equity; and the mover's action frequencies.
+            Classes that do not occur at the node have no numbers.
         """
         who = self.index_of(seat)
         rows = self._class_rows(who)

@@ -69,7 +69,7 @@ class ClassNode(ChartedNode):
         return tuple(Range(np.clip(reach, 0.0, 1.0)[CLASS_OF_HAND]) for reach in self.reaches)
 
     def hands(self, seat: str = "", only: str | Range | None = None) -> SpotTable:
-        """Return the strategy and earnings of each class that is there, by EV, best first.
+        """Return the strategy and earnings of each class that occurs at the node, by EV, best first.
 
         Parameters
         ----------

@@ -158,10 +158,10 @@ def flop_subset(size: int) -> tuple[WeightedBoard, ...]:
     between the equities of the 169 classes of hands against a random hand, weighted by the size of each class, in
     units of the standard deviation over all flops.
 
-    The flops of each suits and pairing are shared equally among the chosen ones. So from 155 flops on, the shares of
-    these textures are exact. Smaller subsets have no flop of three equal ranks (0.24% of all), and from 11 flops on
-    the other shares are too large by a factor of 1.0024.
-    ``benchmarks/flop_subsets.py`` computes the order and the sampling error.
+    The flops of each combination of suits and pairing are shared equally among the chosen ones. So from 155 flops on,
+    the shares of these textures are exact. Smaller subsets have no flop of three equal ranks (0.24% of all), and from
+    11 flops on the other shares are too large by a factor of 1.0024. ``benchmarks/flop_subsets.py`` computes the order
+    and the sampling error.
 
     Examples
     --------
@@ -179,9 +179,9 @@ def flop_subset(size: int) -> tuple[WeightedBoard, ...]:
 
 
 def subset_of(chosen: Sequence[str]) -> tuple[WeightedBoard, ...]:
-    """Return chosen flops, each with an equal share of all flops of its suits and pairing.
+    """Return chosen flops, each with an equal share of all flops of its combination of suits and pairing.
 
-    If no flop of some suits and pairing is chosen, the others stand for its flops.
+    If no flop of a combination is chosen, the other flops stand for its flops.
     """
     flops, mine = Counter[tuple[str, str]](), Counter(map(_stratum, chosen))
     for one in flop_classes():

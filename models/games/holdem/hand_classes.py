@@ -1,4 +1,4 @@
-"""Classes of hands that a person cannot tell apart on a board: by ranks, by suits that matter, by what they make."""
+"""Classes of hands to play the same way on a board: by ranks, by the suits that matter, or by made hands."""
 
 from functools import lru_cache
 
@@ -28,10 +28,10 @@ def hand_classes(name: str, board: tuple[int, ...], deck: str = "full") -> Indic
     Parameters
     ----------
     name : {"ranks", "suits", "made"}
-        *ranks*: the 169 classes before the flop, such as AKs, AKo and 77. *suits*: these, and which of the cards have
-        a suit in which a flush is made or is one card away, or on the flop two. *made*: the kind of hand, which pair it
-        is and with which kicker, how good a straight or better is among those that are possible, and the draws to a
-        flush and to a straight.
+        *ranks*: the 169 classes before the flop, such as AKs, AKo and 77. *suits*: as *ranks*, but hands are also
+        distinguished by which of their cards have a suit in which a flush is possible. *made*: the kind of hand, the
+        pair and its kicker, the rank of a straight or better among the possible ones, and the draws to a flush and to a
+        straight.
     board : tuple of int
         Three to five cards.
     deck : {"full", "short"}
@@ -67,8 +67,8 @@ def classes_at(spot: Situation, name: str, player: int, node: int) -> Indices:
 def strengths_at(spot: Situation, profile: PublicProfile, player: int, node: int) -> Floats:
     """Return the equity of each of a player's hands at a node against the other player's range there.
 
-    If the other player never gets there, it is the equity against its range at the root. It is NaN for hands that are
-    impossible there.
+    If the other player never reaches the node, it is the equity against its range at the root. It is NaN for hands that
+    are impossible there.
     """
     form = profile.form
     numbers, board = ComputedNumbers(spot, profile), spot.boards[form.boards[node]]
@@ -80,7 +80,7 @@ def strengths_at(spot: Situation, profile: PublicProfile, player: int, node: int
 
 
 def _suited(board: tuple[int, ...]) -> list[Indices]:
-    """Return for each suit that matters on a board which cards of each hand have it, as a number from 0 to 3."""
+    """Return, for each suit that matters on a board, which cards of each hand have it, as a number from 0 to 3."""
     counts = np.bincount(np.array(board) % 4, minlength=4)
     needed = 3 if len(board) == _CARDS else 2
     return [(suit == _SUITS) @ np.array([2, 1]) for suit in np.flatnonzero(counts >= needed).tolist()]

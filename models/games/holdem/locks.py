@@ -141,7 +141,7 @@ class Lock:
         With ``"likely"``, an average frequency fixes the probabilities of each hand: those nearest to an equilibrium,
         see :func:`~treeplex.models.games.holdem.likely.with_likely_locks`. Otherwise the player chooses the hands.
     said : str
-        The string of the lock from which this one was made, if it was.
+        The string of the lock from which this one was made, if any.
 
     Examples
     --------
@@ -176,7 +176,7 @@ class Lock:
         if not isinstance(self.strategy, Mapping | Strategy | Profile | str | PathLike) or empty:
             raise InvalidConstraintError(
                 f"the strategy of a lock is {shown(self.strategy, 60)}, expected probabilities of actions, such as "
-                "{'fold': 0.25, 'call': 0.75}, or a strategy or its file"
+                "{'fold': 0.25, 'call': 0.75}, or a strategy or a file of one"
             )
         if isinstance(self.strategy, Mapping) and not self._by_hand:
             self._check_sum()
@@ -191,7 +191,7 @@ class Lock:
                 "<=, >= and counts"
             )
         if self.counts and self.each:
-            raise InvalidConstraintError(f"{self}: a count is of all hands together, expected frequency, without each")
+            raise InvalidConstraintError(f"{self}: a count covers all hands together; use frequency, without each")
 
     @property
     def _by_hand(self) -> bool:

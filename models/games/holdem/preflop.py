@@ -94,7 +94,7 @@ class Preflop(Posts):
         In big blinds: 2/5 for blinds of 2 and 5.
     ante, bb_ante : int or Fraction
         The ante of each player, and the ante that only the big blind posts, in big blinds. Antes are part of the pot
-        and not of the bets, so a raise to 2 is to 2 big blinds beside the ante.
+        and not of the bets, so a raise to 2 is to 2 big blinds in addition to the ante.
     straddle : int or Fraction
         In big blinds; 0 if there is none.
 

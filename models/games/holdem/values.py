@@ -129,7 +129,7 @@ def equity_against(hand: tuple[int, int], board: Sequence[int], share: float) ->
     hand : (int, int)
         Two cards.
     board : sequence of int
-        None, or three to five cards.
+        No cards, or three to five.
     share : float
         The share of all hands that the other player may hold, above 0. Hands are ranked by :func:`class_values` before
         the flop, and after it by the number of hands that they beat on average over the remaining boards. Equally
@@ -181,7 +181,7 @@ def hand_value(hand: tuple[int, int], board: Sequence[int], samples: int = SAMPL
     hand : (int, int)
         Two cards.
     board : sequence of int
-        None, or three to five cards, in any order.
+        No cards, or three to five, in any order.
     samples : int
         Number of sampled hands and boards; the standard error of an estimate is at most 1 / √samples.
 

@@ -299,7 +299,7 @@ def _has_route(patrol: Patrol, one: Attacker) -> bool:
         if one.may_stay_away:
             return False
         raise PatrolError(
-            f"{one.name}: {error}, which the probabilities of entries and targets need", error.key
+            f"{one.name}: {error}; the probabilities of entries and targets require such a route", error.key
         ) from None
     return True
 

@@ -53,8 +53,8 @@ class Unit:
     ends : sequence of str, optional
         Where its shift must end; by default anywhere.
     no_return : int or str, optional
-        Number of steps after arriving during which it does not go back along the same edge: 1 forbids to turn at once.
-        Here and below, lengths of time are steps, or strings such as ``"10 min"`` with a clock.
+        Number of steps after arriving during which it does not go back along the same edge; with 1, it does not turn
+        back at once. Here and below, lengths of time are steps, or strings such as ``"10 min"`` with a clock.
     dwell : mapping of str to int or str
         The shortest stop at a node: it passes without waiting, or waits for at least this time.
     breaks : sequence of mapping

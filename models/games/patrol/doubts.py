@@ -60,7 +60,7 @@ def _of_attacker(patrol: Patrol, number: int, notes: Notes) -> None:
     elif one.may_stay_away:
         for node in np.flatnonzero(goals <= 0):
             notes.add(
-                "goals that are worth 0 or less are no reason to come",
+                "goals that are worth 0 or less attract nobody",
                 f"{patrol.map.nodes[node]}, worth {goals[node]:g} to {one.name}",
             )
     reached = patrol.attacker_bodies[number].reachable.any(axis=0)

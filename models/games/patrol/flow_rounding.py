@@ -159,8 +159,8 @@ def dealt_routes(walker: Walker, counts: Whole, days: int, rng: np.random.Genera
     -------
     ndarray of int64, shape (days, last)
         The moves of each day in order, −1 after the last. At each time and place, the moves that leave it are shuffled
-        among the days that are there. All days are alike, so each day makes each move with probability ``counts /
-        days``.
+        among the days on which the unit is there. All days are equivalent, so each day makes each move with probability
+        ``counts / days``.
     """
     size, moves = walker.num_states, np.full((days, walker.body.last), -1)
     at = np.full(days, walker.entry_times[0] * size + walker.entry_states[0])

@@ -303,7 +303,7 @@ def _to_degrees(roads: RoadMap) -> Any:
         return lambda place: place
     if not roads.crs:
         raise InvalidGameError(
-            "GPX needs longitudes and latitudes, but the map does not name the system of its positions; expected lon "
+            "GPX needs longitudes and latitudes, but the map does not name its coordinate system; expected lon "
             "and lat, or an attribute crs of the map"
         )
     try:

@@ -139,7 +139,7 @@ def read_incidents(
     since, until : date, optional
         The first and the last date that count.
     skip_unknown : bool
-        Whether to leave out incidents with other names, instead of raising an error.
+        Whether to leave out incidents with unknown names, instead of raising an error.
 
     Returns
     -------

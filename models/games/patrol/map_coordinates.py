@@ -27,7 +27,7 @@ _DISTORTION = 2.5e-3
 
 @dataclass(frozen=True)
 class System:
-    """A system of coordinates.
+    """A coordinate system.
 
     Attributes
     ----------

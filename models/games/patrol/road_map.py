@@ -89,7 +89,7 @@ class RoadMap(ReadOnly):
     geographic : bool
         Whether positions are longitudes and latitudes in degrees.
     crs : str
-        The system of the positions as the map names it, such as ``EPSG:25832``; ``""`` if it names none.
+        The coordinate system as the map names it, such as ``EPSG:25832``; ``""`` if it names none.
     kept : tuple of mapping
         The attributes of each move's edge that are strings or numbers; empty if no edge has any.
     shapes : mapping of int to sequence of pairs of float

@@ -268,7 +268,7 @@ def roster(
         Equal seeds give equal rosters for the same days. Keep it secret.
     stratify : {"all", "month", "week", "none"}
         The days that are drawn together: all of them, blocks of 30 days or of seven days (the last block contains the
-        remaining days), or each day by itself. Every move is made on its expected number of days of the block, rounded
+        remaining days), or each day separately. Every move is made on its expected number of days of the block, rounded
         down or up. Shorter blocks are easier to predict.
     fair : str or sequence of str
         The kinds of work that crews share as equally as possible, in addition to shifts: linear functionals of the
@@ -516,7 +516,7 @@ def _in_progress(walker: Walker) -> Any:
 
 
 def _yesterday(plan: Floats, during: Any, days: int) -> float:
-    """Return the bound on what yesterday's route says about today's, for days drawn together.
+    """Return the bound on what yesterday's route reveals about today's, for days drawn together.
 
     The moves of one step exclude each other. The numbers F of days with the moves a and b have expectations N x and a
     covariance of at most √(v(a) v(b)), where v is the variance of a rounded number. Two days of N make the moves a and

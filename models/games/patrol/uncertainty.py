@@ -52,9 +52,9 @@ class Scenario:
     probability : float, optional
         By default equal for all scenarios. Only the tail of scenarios, ``cvar:LEVEL``, uses it.
     goals : mapping
-        As in :class:`Uncertainty`; goals that are left out have the values or intervals that hold otherwise.
+        As in :class:`Uncertainty`; goals that are left out keep the values or intervals declared elsewhere.
     types, entries, targets : mapping of str to interval
-        As in :class:`Uncertainty`; each replaces the table that holds otherwise.
+        As in :class:`Uncertainty`; each replaces the table declared elsewhere.
     """
 
     name: str = ""

@@ -276,8 +276,8 @@ def kept(patrol: Day, number: int, body: Body) -> Body:
     Raises
     ------
     InvalidGameError
-        If a rule does not fit the map or the times, or no route keeps all; the message then names rules of which one
-        must go.
+        If a rule does not fit the map or the times, or no route keeps all; the message then names rules, one of which
+        must be removed.
     GameTooLargeError
         If the states would exceed the budget.
     """

@@ -120,7 +120,7 @@ class Body:
         return alive
 
     def _leads(self, alive: Mask, time: int) -> Mask:
-        """Return whether each move may begin at a time, and arrives in time for the walk to go on or end."""
+        """Return whether each move may begin at a time, and arrives in time for the walk to continue or end."""
         leads = time + self.durations <= self.last
         if self._is_free:
             return leads
