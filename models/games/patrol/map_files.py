@@ -95,9 +95,7 @@ def _features_of(path: str | PathLike[str]) -> dict[str, Any]:
         raise GameFileError(f"it cannot be read: {one_line(str(error))}") from None
     systems = {None if frame.crs is None else frame.crs.to_string() for frame in frames}
     if len(systems) > 1:
-        raise GameFileError(
-            f"its layers have different coordinate systems, {one_of(map(str, systems))}, expected one"
-        )
+        raise GameFileError(f"its layers have different coordinate systems, {one_of(map(str, systems))}, expected one")
     (system,) = systems
     found = [feature for frame in frames for feature in json.loads(frame.to_json(drop_id=True))["features"]]
     named = {} if system is None else {"crs": {"type": "name", "properties": {"name": system}}}
