@@ -109,6 +109,8 @@ def described_by_gambit(text):
     """Do the same from what Gambit makes of a file; payoffs are added up along the path."""
     pygambit = pytest.importorskip("pygambit")
     game = pygambit.read_efg(io.BytesIO(text.encode()))
+    if not hasattr(game, "root"):
+        pytest.skip("pygambit 17 walks trees in another way")
     players = list(game.players)
     numbers, lines, stack = {}, [], [(game.root, [Fraction(0)] * len(players))]
 
