@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..models.games.patrol import Closure, Patrol, PatrolGame, Unit
+from ..models.games.patrol import CaughtOnce, Closure, Patrol, PatrolGame, Unit
 from ..models.games.patrol.game import patrol_of
 from ..models.games.patrol.robust_game import RobustGame
 from ..models.games.patrol.unit_rules import RULES, declared_rules
@@ -25,9 +25,11 @@ from .solve import solve
 _FORMS = "unit NODE, without UNIT, close PLACE, without rule NAME, rules, or a limit such as risk(unit 1) <= 0.1"
 
 
-def patrol_problem(game: PatrolGame) -> Nash | ConstrainedNash | Stackelberg:
+def patrol_problem(game: PatrolGame) -> Nash | ConstrainedNash | Stackelberg | CaughtOnce:
     """Return the problem that a patrol's declaration poses: an equilibrium or a commitment, under its limits."""
     patrol = patrol_of(game)
+    if patrol.detections == "once":
+        return CaughtOnce(game, constraints=game.constraints, forfeits=patrol.forfeits)
     if patrol.commitment is not None:
         own = units_payoff(patrol, **vars(patrol.commitment))
         return Stackelberg(game, constraints=game.constraints, payoff=own)
@@ -42,7 +44,7 @@ def solve_patrol(game: PatrolGame, method: Any = None, **how: Any) -> Solution:
     game : PatrolGame
     method : str or Method, optional
         By default linear programming for up to 20,000 sequences of both players; for more, regret minimisation, to a
-        thousandth of the largest payoff.
+        thousandth of the largest payoff. If only the first detection counts, ``double-oracle``.
     **how
         Options of :func:`~treeplex.solve`.
 

@@ -311,6 +311,11 @@ def roster(
     """
     patrol = patrol_of(game)
     strategy = units_strategy(game, plan, "roster")
+    if patrol.detections == "once":
+        raise UnsupportedProblemError(
+            'detections is "once": units drive joint routes, but a roster draws the routes of each unit independently; '
+            "expected schedule"
+        )
     if patrol.failure > 0.0:
         raise UnsupportedProblemError(
             f"{game.spec}: moves fail with probability {patrol.failure:g}, so a unit has no fixed route, and counts of "
