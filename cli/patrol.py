@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.errors import nearest, one_of, shown
+from ..seqform.interchange.files import write_bytes
 from ..seqform.limits import answering, now
 from ..seqform.sheet import Column, Row, Sheet, Table, between, count, payoff, several, share
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, exit_status, print_note
@@ -522,7 +523,7 @@ class _Plan:
         solution = self.solution
         told = {"method": solution.method.name, "status": str(solution.status)}
         told |= {} if self.robust is None else {"robust": self.robust.robust}
-        told |= {"lower": solution.lower, "upper": solution.upper}
+        told |= {"lower": solution.lower, "upper": solution.upper, "prices": dict(solution.multipliers)}
         routes = None if self.mixtures is None else self.mixtures.units
         PatrolPlan(self.game, self.profile, told, routes).save(path)
 
@@ -555,6 +556,13 @@ def patrol_export(
         ),
     ],
     *,
+    detections: Annotated[
+        bool,
+        typer.Option(
+            "--detections",
+            help="Write a table (.csv) of where and when attackers on their best routes are detected.",
+        ),
+    ] = False,
     json: JsonOption = None,
 ) -> int:
     """Write a plan for a geographic information system, or as a table.
@@ -564,14 +572,20 @@ def patrol_export(
     """
     check_distinct({"PLAN": plan}, {"FILE": out, "--json": json})
     check_writable(out, "FILE")
+    if detections and Path(out).suffix.lower() != ".csv":
+        raise CommandLineError(f"FILE is {out}, expected a file name that ends with .csv for --detections")
     with deferring_interrupts():
+        from ..models.games.patrol.detection_tables import detection_table
         from ..models.games.patrol.gis import write_plan
         from ..models.games.patrol.plan_file import PatrolPlan
     record = Record(json, ("plan", "out", "streets", "places"), plan=plan)
     with record.interruptible(), waiting(f"the plan in {out}", shown=record.shown):
         loaded = PatrolPlan.load(plan)
         game, roads = loaded.game, loaded.patrol.map
-        write_plan(game, loaded.profile, out, game.constraints)
+        if detections:
+            write_bytes(out, detection_table(game, loaded.profile).to_csv().encode())
+        else:
+            write_plan(game, loaded.profile, out, game.constraints, loaded.certificate.get("prices"))
     streets = set(map(frozenset, zip(roads.sources.tolist(), roads.targets.tolist(), strict=True)))
     found = {"out": out, "streets": len(streets), "places": roads.num_nodes}
     return Outputs(record).deliver(

@@ -1,6 +1,7 @@
 """Solutions of patrols, and the worth of a unit, a street or a limit, found by solving again with and without it."""
 
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -128,8 +129,28 @@ class Changed:
     worth: float | None
 
 
+class Tabled(Displayed):
+    """A result that is shown as its table."""
+
+    @property
+    @abstractmethod
+    def table(self) -> Table:
+        """The table."""
+
+    def __str__(self) -> str:
+        return str(self.table)
+
+    @property
+    def blocks(self) -> tuple[Content, ...]:
+        """The content of a page."""
+        return tuple(self._html_blocks())
+
+    def _html_blocks(self) -> Iterator[Content]:
+        yield sheet_table(self.table, fold=None)
+
+
 @dataclass(frozen=True)
-class WhatIf(Displayed):
+class WhatIf(Tabled):
     """The worth of changes to the units.
 
     Attributes
@@ -156,17 +177,6 @@ class WhatIf(Displayed):
         )
         now = {"change": "as it is", "value": self.value, "worth": None, "status": ""}
         return Table.of([now, *map(vars, self.rows)], columns)
-
-    def __str__(self) -> str:
-        return str(self.table)
-
-    @property
-    def blocks(self) -> tuple[Content, ...]:
-        """The table, as the content of a page."""
-        return tuple(self._html_blocks())
-
-    def _html_blocks(self) -> Iterator[Content]:
-        yield sheet_table(self.table, fold=None)
 
 
 def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:

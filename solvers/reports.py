@@ -16,7 +16,7 @@ from ..models.games import families
 from ..models.games.holdem import HoldemSpot, SolvedSpot
 from ..models.games.holdem.browser import browser_blocks, earned, framed, title_of
 from ..models.games.holdem.spot import HoldemGame
-from ..models.games.patrol import Attack, CaughtOnce, PatrolGame, attacks, caught_attacks
+from ..models.games.patrol import Attack, CaughtOnce, PatrolGame, attacks, caught_attacks, detection_table
 from ..models.games.patrol.joint_routes import joint_routes, mixed_routes
 from ..models.games.patrol.map_page import framed as patrol_framed
 from ..models.games.patrol.map_page import map_blocks
@@ -26,7 +26,7 @@ from ..models.games.patrol.route_mixtures import Mixture
 from ..models.games.patrol.words import Route, likely_routes, question_of
 from ..models.games.transit_occupancy import transit_rules
 from ..models.games.transit_pictures import draw_occupancy
-from ..models.problems import BestNash, ConstrainedNash, EpsilonSafeResponse, EpsilonSafeStyle, RestrictedNash
+from ..models.problems import BestNash, ConstrainedNash, EpsilonSafeResponse, EpsilonSafeStyle, Nash, RestrictedNash
 from ..models.saddle import SAFETY
 from ..seqform.arrays import Floats
 from ..seqform.errors import TreeplexError
@@ -45,6 +45,7 @@ from ..seqform.interchange.page import (
     emphasis,
     facts,
     figure,
+    folded,
     footer,
     heading,
     prose,
@@ -192,6 +193,7 @@ def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequenc
         *more,
         heading(f"The best attack on each goal{at}"),
         _attacks(game, found),
+        *_detections(game, solution),
         heading("Likely routes"),
         *(
             _routes(game, player, mixed_routes(game.patrol, player, mixtures[player], most=4))
@@ -221,6 +223,17 @@ def _attacks(game: PatrolGame, found: Sequence[Attack]) -> Element:
     seen = "detections" if game.patrol.detections == "every" else "caught"
     columns = ("who", "goal", "earns", seen, f"route, with arrival times {times}")
     return table(columns, rows, caption="Attackers who pursue only this goal and know the plan", words=(0, 1, 4))
+
+
+def _detections(game: PatrolGame, solution: Solution) -> Iterator[Content]:
+    """Yield the table of detections on the best routes, for a plan of flows."""
+    patrol = game.patrol
+    flows = not patrol.failure and patrol.units and isinstance(solution.problem, Nash | ConstrainedNash)
+    if flows and solution.infeasibility is None and not isinstance(game, RobustGame):
+        yield folded(
+            "Where and when attackers are detected",
+            sheet_table(detection_table(game, solution.profile).table, fold=None),
+        )
 
 
 def _joint_routes(game: PatrolGame, mixtures: Sequence[Mixture]) -> Iterator[Element]:

@@ -8,6 +8,9 @@ from .declarations import Closure as Closure
 from .declarations import Sensor as Sensor
 from .declarations import Traffic as Traffic
 from .declarations import Unit as Unit
+from .detection_tables import Contact as Contact
+from .detection_tables import DetectionTable as DetectionTable
+from .detection_tables import detection_table as detection_table
 from .game import PatrolGame as PatrolGame
 from .gis import plan_features as plan_features
 from .gis import plan_rows as plan_rows

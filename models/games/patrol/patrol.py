@@ -568,6 +568,16 @@ class Patrol:
             moves[first : last + 1, place.moves] += chance
         return nodes, moves
 
+    def sensor_chances(self, node: int, move: int, time: int) -> list[float]:
+        """Return the probability of each sensor that detects arrivals at a node, or inside a move if `node` is −1."""
+        found = []
+        for number, one in enumerate(self.sensors, 1):
+            key = f"sensors[{number}]"
+            place, (first, last) = self.map.place(one.at, f"{key}.at"), self.times(one.times, f"{key}.times")
+            if first <= time <= last and (place.nodes[node] if node >= 0 else place.moves[move]):
+                found.append(float(one.detection))
+        return found
+
     @cached_property
     def attacking(self) -> Party:
         """All attackers as one player."""
