@@ -87,7 +87,7 @@ def test_tables_by_hour_as_csv_and_as_frames(solved):
     lines = table.to_csv().splitlines()
     assert lines[0] == "goal,who,place,kind,time,hour,probability,detections"
     assert len(lines) == 1 + len(table.contacts)
-    assert str(table).splitlines()[0].split() == ["goal", "who", "place", "kind", "time", "probability", "detections"]
+    assert str(table).splitlines()[0].split() == ["time", "place", "probability", "detections", "goal", "who"]
     frame = pytest.importorskip("pandas") and table.to_pandas()
     assert frame.detections.sum() == pytest.approx(total)
     with pytest.raises(InvalidStrategyError, match="by: 'our', expected one of goal, who, place"):

@@ -79,7 +79,8 @@ class DetectionTable(Displayed):
     def table(self) -> Table:
         """The contacts as a table."""
         formats = {"probability": share, "detections": payoff}
-        columns = [Column(name, formats.get(name, str)) for name in _COLUMNS if name != "hour"]
+        names = ("time", "place", "probability", "detections", "goal", "who")  # the numbers fit on narrow screens
+        columns = [Column(name, formats.get(name, str)) for name in names]
         return Table.of([*map(vars, self.contacts)], columns, "where attackers on their best routes are detected")
 
     def __str__(self) -> str:
