@@ -154,10 +154,10 @@ def detection_table(game: Game, plan: Strategy | Profile) -> DetectionTable:
     >>> from treeplex.models.games.patrol import Attacker, PatrolGame, Unit, detection_table
     >>> town = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank"), ("mill", "inn")])
     >>> game = PatrolGame(town, steps=3, units=[Unit(base="mill")], attackers=[Attacker(["gate"], {"bank": 2.0})])
-    >>> for one in detection_table(game, solve(Nash(game)).profile):
-    ...     print(one.place, one.time, round(one.probability, 4))
-    inn 1 0.5
-    bank 2 0.8
+    >>> table = detection_table(game, solve(Nash(game)).profile)
+    >>> last = table.contacts[-1]
+    >>> last.place, last.time, round(last.probability, 4), round(sum(one.detections for one in table), 4)
+    ('bank', '2', 0.8, 1.3)
     """
     patrol, strategy = patrol_of(game), units_strategy(game, plan, "table of detections")
     if patrol.failure or patrol.detections == "once":
