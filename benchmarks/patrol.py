@@ -12,8 +12,6 @@ own process.
 
 import argparse
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,7 @@ from typing import Any
 import conftest  # noqa: F401  one core
 import networkx as nx
 import numpy as np
-from memory import peak_megabytes
+from memory import measured_alone, peak_megabytes
 from rich.console import Console
 from rich.table import Table
 from scipy.spatial import Delaunay
@@ -121,10 +119,7 @@ def main() -> None:
     if arguments.one:
         print(json.dumps(measured(*json.loads(arguments.one))))
         return
-    records = []
-    for each in [*MAPS, *([LARGE] if arguments.large else [])]:
-        command = [sys.executable, "-P", __file__, "--one", json.dumps(each)]
-        records.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+    records = [measured_alone(__file__, each) for each in [*MAPS, *([LARGE] if arguments.large else [])]]
     table = Table(
         "map", "units", "sequences", "build, s", "bytes a sequence", "method", "s", "iterations", "value", "MB"
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..seqform.errors import nearest, one_of, shown
+from ..seqform.interchange.files import write_bytes
 from ..seqform.limits import answering, now
 from ..seqform.sheet import Column, Row, Sheet, Table, between, count, payoff, several, share
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, exit_status, print_note
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ..seqform.strategy import Profile
     from ..solvers import Solution
     from ..solvers.commitments import CommitmentOutcome
+    from ..solvers.exact.double_oracle import RouteMixtures
     from ..solvers.patrols import WhatIf
     from ..solvers.robust_patrols import RobustPlan
 
@@ -60,11 +62,12 @@ _OPTIONS = (
     ("steps", "--steps"),
     ("meeting", "--meeting"),
     ("failure", "--failure"),
+    ("detections", "--caught-once"),
     ("closures", "--close"),
     ("sensors", "--sensor"),
     ("units", "--unit"),
 )
-_KEYS = (*KEYS, "routes", "attacks", "commitment", "robust", "worst_case", "cases", "what_if", "notes")
+_KEYS = (*KEYS, "routes", "joint_routes", "attacks", "commitment", "robust", "worst_case", "cases", "what_if", "notes")
 #: The file formats of schedules.
 _SCHEDULES = (".csv", ".ics", ".gpx", ".geojson")
 #: The columns of the best attacks, and the most that are printed.
@@ -75,6 +78,7 @@ _BEST = (
     Column("detections", payoff),
     Column("route", str, "route, with times of arrival"),
 )
+_CAUGHT = tuple(replace(one, heading="caught") if one.key == "detections" else one for one in _BEST)
 _ATTACKS = 10
 #: Messages about limits on averages.
 _CHECKS = (
@@ -135,6 +139,23 @@ class _Declared:
 
 
 @dataclass(frozen=True)
+class _Payoffs:
+    """Which payoffs the plan is for."""
+
+    robust: Annotated[
+        str | None,
+        typer.Option(
+            metavar="M",
+            help="Plan for the uncertain payoffs of the file: worst, cvar:LEVEL or regret.",
+        ),
+    ] = None
+    caught_once: Annotated[
+        bool,
+        typer.Option("--caught-once", help="Count only the first detection: it catches the attacker."),
+    ] = False
+
+
+@dataclass(frozen=True)
 class _Files:
     """Where the plan is written."""
 
@@ -185,13 +206,7 @@ def patrol(
             "at each base; may be repeated.",
         ),
     ] = None,
-    robust: Annotated[
-        str | None,
-        typer.Option(
-            metavar="M",
-            help="Plan for the uncertain payoffs of the file: worst, cvar:LEVEL or regret.",
-        ),
-    ] = None,
+    payoffs: _Payoffs,
     files: _Files,
 ) -> int:
     """Plan patrols on a map: where units should be, and when, so that attackers gain the least.
@@ -211,10 +226,13 @@ def patrol(
             from ..solvers.patrols import what_if as changed
             from ..solvers.robust_patrols import solve_robust
         said = _declaration(map, vars(declared), close or (), limit or ())
+        if payoffs.caught_once:
+            with _named_as_options():
+                said = replace(said, detections="once")
         with _named_as_options():
             game = PatrolGame(said)
             notes = game.notes  # checks the constraints now
-        measure, told = _measure(said, robust)
+        measure, told = _measure(said, payoffs.robust)
         notes += told
         if said.commitment is not None and (what_if or measure):
             option = "--what-if" if what_if else "--robust"
@@ -447,9 +465,20 @@ class _Plan:
     @cached_property
     def attacks(self) -> "list[Attack]":
         """The best attack on each goal; none if the limits cannot be met."""
-        from ..models.games.patrol.attacks import attacks
+        from ..models.games.patrol import CaughtOnce, attacks, caught_attacks
 
-        return [] if self.solution.infeasibility is not None else attacks(self.game, self.profile)
+        if self.solution.infeasibility is not None:
+            return []
+        if self.game.patrol.detections == "every":
+            return attacks(self.game, self.profile)
+        problem, mixtures = self.solution.problem, self.mixtures
+        return caught_attacks(problem, mixtures.units) if isinstance(problem, CaughtOnce) and mixtures else []
+
+    @property
+    def mixtures(self) -> "RouteMixtures | None":
+        """The mixtures of routes, if only the first detection counts."""
+        once = self.game.patrol.detections == "once"
+        return self.solution.state if once and self.solution.infeasibility is None else None
 
     def print(self) -> None:
         """Print the solution, and a line per change."""
@@ -462,7 +491,8 @@ class _Plan:
         if self.attacks:
             rows = [vars(one) | {"route": one.way} for one in self.attacks[:_ATTACKS]]
             at = "" if self.robust is None else ", at the declared values"
-            print_table(Table.of(rows, _BEST, f"the best attack on each goal, the most profitable first{at}"))
+            title = f"the best attack on each goal, the most profitable first{at}"
+            print_table(Table.of(rows, _BEST if self.mixtures is None else _CAUGHT, title))
         if self.answer is not None:
             print_table(self.answer.table)
 
@@ -473,8 +503,14 @@ class _Plan:
         solution = self.solution
         found = solution.to_dict() | {"message": message_of(solution), "question": question_of(self.game)}
         if solution.infeasibility is None:
-            routes = [vars(route) for strategy in self.profile for route in likely_routes(self.game, strategy)]
-            found |= {"routes": routes, "attacks": [one.to_dict() for one in self.attacks]}
+            routes = [route for strategy in self.profile for route in likely_routes(self.game, strategy)]
+            if self.mixtures is not None:
+                from ..models.games.patrol.joint_routes import joint_routes, mixed_routes
+
+                patrol, mixtures = self.game.patrol, (self.mixtures.attackers, self.mixtures.units)
+                routes = [one for player in (0, 1) for one in mixed_routes(patrol, player, mixtures[player])]
+                found["joint_routes"] = [one.to_dict() for one in joint_routes(patrol, mixtures[1])]
+            found |= {"routes": list(map(vars, routes)), "attacks": [one.to_dict() for one in self.attacks]}
         if self.robust is not None:
             found |= self.robust.to_dict()
         found["commitment"] = None if self.outcome is None else self.outcome.to_dict()
@@ -487,7 +523,9 @@ class _Plan:
         solution = self.solution
         told = {"method": solution.method.name, "status": str(solution.status)}
         told |= {} if self.robust is None else {"robust": self.robust.robust}
-        PatrolPlan(self.game, self.profile, told | {"lower": solution.lower, "upper": solution.upper}).save(path)
+        told |= {"lower": solution.lower, "upper": solution.upper, "prices": dict(solution.multipliers)}
+        routes = None if self.mixtures is None else self.mixtures.units
+        PatrolPlan(self.game, self.profile, told, routes).save(path)
 
     def page(self) -> "Page":
         """Return the page that ``--html`` writes."""
@@ -518,6 +556,13 @@ def patrol_export(
         ),
     ],
     *,
+    detections: Annotated[
+        bool,
+        typer.Option(
+            "--detections",
+            help="Write a table (.csv) of where and when attackers on their best routes are detected.",
+        ),
+    ] = False,
     json: JsonOption = None,
 ) -> int:
     """Write a plan for a geographic information system, or as a table.
@@ -527,14 +572,20 @@ def patrol_export(
     """
     check_distinct({"PLAN": plan}, {"FILE": out, "--json": json})
     check_writable(out, "FILE")
+    if detections and Path(out).suffix.lower() != ".csv":
+        raise CommandLineError(f"FILE is {out}, expected a file name that ends with .csv for --detections")
     with deferring_interrupts():
+        from ..models.games.patrol.detection_tables import detection_table
         from ..models.games.patrol.gis import write_plan
         from ..models.games.patrol.plan_file import PatrolPlan
     record = Record(json, ("plan", "out", "streets", "places"), plan=plan)
     with record.interruptible(), waiting(f"the plan in {out}", shown=record.shown):
         loaded = PatrolPlan.load(plan)
         game, roads = loaded.game, loaded.patrol.map
-        write_plan(game, loaded.profile, out, game.constraints)
+        if detections:
+            write_bytes(out, detection_table(game, loaded.profile).to_csv().encode())
+        else:
+            write_plan(game, loaded.profile, out, game.constraints, loaded.certificate.get("prices"))
     streets = set(map(frozenset, zip(roads.sources.tolist(), roads.targets.tolist(), strict=True)))
     found = {"out": out, "streets": len(streets), "places": roads.num_nodes}
     return Outputs(record).deliver(
@@ -616,8 +667,9 @@ def patrol_schedule(
     record = Record(json, ("plan", "days", "seed", "day", "units", "limits", "agrees", "out"), plan=plan, out=out)
     with record.interruptible(), waiting(f"routes for {days:,} days", shown=record.shown):
         loaded = PatrolPlan.load(plan)
-        drawn = schedule(loaded.game, loaded.profile, days=days, seed=chosen, day=day)
-        whole_month = drawn if day is None else schedule(loaded.game, loaded.profile, days=days, seed=chosen)
+        draw = partial(schedule, loaded.game, loaded.profile, days=days, seed=chosen, routes=loaded.routes)
+        drawn = draw(day=day)
+        whole_month = drawn if day is None else draw()
         checks = whole_month.check(loaded.game.constraints)
     agrees = all(check.agrees for check in checks)
     told = [vars(one) | {"met": one.met, "agrees": one.agrees, "verdict": one.verdict} for one in checks]

@@ -192,6 +192,7 @@ def _sheet(drawn: "Roster", plan: str, same_street: int | None) -> Sheet:
         Row("seed", drawn.seed),
         Row("counts", f"every move within {error(drawn.deviation)} days of its expected number"),
         Row("yesterday", f"today's moves are within {error(seen.yesterday)} of the plan, given yesterday's route"),
+        Row("information", f"yesterday's move tells at most {error(seen.bits)} bits about today's in the same step"),
         Row("foresight", f"attackers who also know counts and earlier days earn {payoff(float(seen.earnings.mean()))}"),
         Row("planned", f"attackers who know only the plan earn {payoff(seen.planned)}"),
     ]
@@ -219,6 +220,7 @@ def _record(drawn: "Roster") -> dict[str, Any]:
         "repeated": drawn.repeated,
         "foresight": {
             "yesterday": seen.yesterday,
+            "bits": seen.bits,
             "distance": float(seen.distances.mean()),
             "earnings": float(seen.earnings.mean()),
             "planned": seen.planned,

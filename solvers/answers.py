@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..models.problems.features import Feature
 from ..seqform.game import Game
 from ..seqform.interchange.encoding import json_ready
 from ..seqform.rationals import fraction_text, shown_number
@@ -222,7 +223,9 @@ def _exploitability(solution: "Solution") -> Row:
     problem, number, exact = solution.problem, solution.exploitability, solution.exact
     known = None if exact is None else exact.exploitability
     if solution.player is None:
-        aside = ", ignoring the constraints" if problem.constraints else ""
+        # Half of the gap between mixtures of routes heeds the constraints.
+        ignores = problem.constraints and Feature.ROUTES not in problem.needs
+        aside = ", ignoring the constraints" if ignores else ""
         return Row("exploitability", 0.0 if known == 0 else number, error, aside)
     meaning = f" {problem.exploitability_meaning or 'below the value of the game at worst'}"
     tiny = known is None and abs(number) < _TINY

@@ -11,13 +11,12 @@ from ..models.games.patrol.game import patrol_of
 from ..models.games.patrol.words import likely_routes
 from ..models.problems import Stackelberg
 from ..seqform.checks import check_type
-from ..seqform.display import Displayed
 from ..seqform.errors import SolverError, UnsupportedProblemError
-from ..seqform.interchange.page import Content, sheet_blocks, sheet_table
+from ..seqform.interchange.page import Content, sheet_blocks
 from ..seqform.polytope import best_response_plan
 from ..seqform.sheet import Column, Row, Sheet, Table, payoff
 from ..seqform.strategy import Strategy
-from .patrols import solve_patrol
+from .patrols import Tabled, solve_patrol
 from .solution import Solution
 
 #: The weight of the units' payoff in a reply, which breaks ties in their favour.
@@ -49,7 +48,7 @@ class TypeReply:
 
 
 @dataclass(frozen=True)
-class CommitmentOutcome(Displayed):
+class CommitmentOutcome(Tabled):
     """The units' payoff under a commitment, and under the plan for opposed payoffs.
 
     Attributes
@@ -82,14 +81,9 @@ class CommitmentOutcome(Displayed):
     def __str__(self) -> str:
         return f"{self.sheet}\n{self.table}"
 
-    @property
-    def blocks(self) -> tuple[Content, ...]:
-        """The sheet and the table, as the content of a page."""
-        return tuple(self._html_blocks())
-
     def _html_blocks(self) -> Iterator[Content]:
         yield from sheet_blocks(self.sheet)
-        yield sheet_table(self.table, fold=None)
+        yield from super()._html_blocks()
 
     @property
     def table(self) -> Table:

@@ -12,7 +12,7 @@ from ..models.games.patrol.game import PatrolGame, patrol_of
 from ..models.games.patrol.occupancy import patrol_occupancy
 from ..models.games.patrol.patrol import Patrol
 from ..models.games.patrol.plan_file import PatrolPlan
-from ..seqform.errors import InvalidStrategyError, one_of
+from ..seqform.errors import InvalidStrategyError, UnsupportedProblemError, one_of
 from ..seqform.evaluate import worst_case
 from ..seqform.strategy import Strategy
 from .patrols import carried, solve_patrol
@@ -137,6 +137,8 @@ def carry_plan(plan: PatrolPlan, game: PatrolGame) -> CarriedPlan:
     ------
     InvalidStrategyError
         If the units or the clocks differ.
+    UnsupportedProblemError
+        If only the first detection counts.
 
     Notes
     -----
@@ -159,6 +161,10 @@ def carry_plan(plan: PatrolPlan, game: PatrolGame) -> CarriedPlan:
     (True, {'closed'})
     """
     old, new = plan.patrol, patrol_of(game)
+    if "once" in (old.detections, new.detections):
+        raise UnsupportedProblemError(
+            'detections is "once": the plan consists of joint routes, which are not carried to another map'
+        )
     names, others = ([unit.name for unit in each.units] for each in (old, new))
     if names != others:
         raise InvalidStrategyError(f"the plan is for {one_of(names)}, but the new patrol has {one_of(others)}")

@@ -1,13 +1,14 @@
 """Solutions of patrols, and the worth of a unit, a street or a limit, found by solving again with and without it."""
 
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..models.games.patrol import Closure, Patrol, PatrolGame, Unit
+from ..models.games.patrol import CaughtOnce, Closure, Patrol, PatrolGame, Unit
 from ..models.games.patrol.game import patrol_of
 from ..models.games.patrol.robust_game import RobustGame
 from ..models.games.patrol.unit_rules import RULES, declared_rules
@@ -25,9 +26,11 @@ from .solve import solve
 _FORMS = "unit NODE, without UNIT, close PLACE, without rule NAME, rules, or a limit such as risk(unit 1) <= 0.1"
 
 
-def patrol_problem(game: PatrolGame) -> Nash | ConstrainedNash | Stackelberg:
+def patrol_problem(game: PatrolGame) -> Nash | ConstrainedNash | Stackelberg | CaughtOnce:
     """Return the problem that a patrol's declaration poses: an equilibrium or a commitment, under its limits."""
     patrol = patrol_of(game)
+    if patrol.detections == "once":
+        return CaughtOnce(game, constraints=game.constraints, forfeits=patrol.forfeits)
     if patrol.commitment is not None:
         own = units_payoff(patrol, **vars(patrol.commitment))
         return Stackelberg(game, constraints=game.constraints, payoff=own)
@@ -42,7 +45,7 @@ def solve_patrol(game: PatrolGame, method: Any = None, **how: Any) -> Solution:
     game : PatrolGame
     method : str or Method, optional
         By default linear programming for up to 20,000 sequences of both players; for more, regret minimisation, to a
-        thousandth of the largest payoff.
+        thousandth of the largest payoff. If only the first detection counts, ``double-oracle``.
     **how
         Options of :func:`~treeplex.solve`.
 
@@ -126,8 +129,28 @@ class Changed:
     worth: float | None
 
 
+class Tabled(Displayed):
+    """A result that is shown as its table."""
+
+    @property
+    @abstractmethod
+    def table(self) -> Table:
+        """The table."""
+
+    def __str__(self) -> str:
+        return str(self.table)
+
+    @property
+    def blocks(self) -> tuple[Content, ...]:
+        """The content of a page."""
+        return tuple(self._html_blocks())
+
+    def _html_blocks(self) -> Iterator[Content]:
+        yield sheet_table(self.table, fold=None)
+
+
 @dataclass(frozen=True)
-class WhatIf(Displayed):
+class WhatIf(Tabled):
     """The worth of changes to the units.
 
     Attributes
@@ -154,17 +177,6 @@ class WhatIf(Displayed):
         )
         now = {"change": "as it is", "value": self.value, "worth": None, "status": ""}
         return Table.of([now, *map(vars, self.rows)], columns)
-
-    def __str__(self) -> str:
-        return str(self.table)
-
-    @property
-    def blocks(self) -> tuple[Content, ...]:
-        """The table, as the content of a page."""
-        return tuple(self._html_blocks())
-
-    def _html_blocks(self) -> Iterator[Content]:
-        yield sheet_table(self.table, fold=None)
 
 
 def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:

@@ -16,15 +16,17 @@ from ..models.games import families
 from ..models.games.holdem import HoldemSpot, SolvedSpot
 from ..models.games.holdem.browser import browser_blocks, earned, framed, title_of
 from ..models.games.holdem.spot import HoldemGame
-from ..models.games.patrol import PatrolGame, attacks
+from ..models.games.patrol import Attack, CaughtOnce, PatrolGame, attacks, caught_attacks, detection_table
+from ..models.games.patrol.joint_routes import joint_routes, mixed_routes
 from ..models.games.patrol.map_page import framed as patrol_framed
 from ..models.games.patrol.map_page import map_blocks
 from ..models.games.patrol.map_view import map_view
 from ..models.games.patrol.robust_game import RobustGame
-from ..models.games.patrol.words import likely_routes, question_of
+from ..models.games.patrol.route_mixtures import Mixture
+from ..models.games.patrol.words import Route, likely_routes, question_of
 from ..models.games.transit_occupancy import transit_rules
 from ..models.games.transit_pictures import draw_occupancy
-from ..models.problems import BestNash, ConstrainedNash, EpsilonSafeResponse, EpsilonSafeStyle, RestrictedNash
+from ..models.problems import BestNash, ConstrainedNash, EpsilonSafeResponse, EpsilonSafeStyle, Nash, RestrictedNash
 from ..models.saddle import SAFETY
 from ..seqform.arrays import Floats
 from ..seqform.errors import TreeplexError
@@ -43,6 +45,7 @@ from ..seqform.interchange.page import (
     emphasis,
     facts,
     figure,
+    folded,
     footer,
     heading,
     prose,
@@ -56,8 +59,9 @@ from ..seqform.interchange.page import (
 from ..seqform.interchange.pictures import Figure
 from ..seqform.interchange.strategy_display import strategy_rows
 from ..seqform.sheet import Row, Sheet, at_least, at_most, count, error, payoff, short, typeset
-from ..seqform.strategy import Profile, Strategy
+from ..seqform.strategy import Strategy
 from .answers import found_rows, sizes_of, solution_sheet
+from .exact.double_oracle import RouteMixtures
 from .methods import find_method
 from .outcome import Status
 from .parametric.frontier import Frontier, restricted_nash_frontier
@@ -72,6 +76,8 @@ SMALL = 400
 _NUMBERS, _KNOTS = 60_000, 60
 #: Prices below this fraction of the stakes are round-off.
 _NOTHING = 1e-9
+#: The most joint routes on a page.
+_JOINT = 12
 
 
 def solution_page(
@@ -167,13 +173,17 @@ def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequenc
         sure = f" a day, whatever the attackers do; attackers can guarantee {number(solution.lower)}"
         known = f"{sure}. Routes are drawn anew each day, so the plan may be public."
         said = sentence("On average an attacker gains at most ", number(solution.upper), known)
-    attacked: tuple[PatrolGame, Strategy | Profile] = game, solution.profile
-    at = ""
-    if isinstance(game, RobustGame) and solution.infeasibility is None:
-        attacked, at = (game.declared, game.plan_of(solution.profile[1])), ", at the declared values"
-        if solution.upper is not None:
-            before, after = game.promise
-            said = sentence(before, number(solution.upper), after)
+    found, at = list[Attack](), ""
+    mixtures = (solution.state.attackers, solution.state.units) if isinstance(solution.state, RouteMixtures) else ()
+    if isinstance(problem, CaughtOnce):
+        found = caught_attacks(problem, mixtures[1]) if mixtures else []
+    elif not isinstance(game, RobustGame):
+        found = attacks(game, solution.profile)
+    elif solution.infeasibility is None:
+        found, at = attacks(game.declared, game.plan_of(solution.profile[1])), ", at the declared values"
+    if isinstance(game, RobustGame) and solution.infeasibility is None and solution.upper is not None:
+        before, after = game.promise
+        said = sentence(before, number(solution.upper), after)
     blocks: list[Content] = [
         *opening(" · ".join(dict.fromkeys([game.spec, "patrol", solution.method.name])), question_of(game)),
         verdict(said, solution.status, solution.message),
@@ -182,9 +192,16 @@ def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequenc
         *_prices(solution),
         *more,
         heading(f"The best attack on each goal{at}"),
-        _attacks(*attacked),
+        _attacks(game, found),
+        *_detections(game, solution),
         heading("Likely routes"),
-        *(_routes(game, strategy) for strategy in solution.profile),
+        *(
+            _routes(game, player, mixed_routes(game.patrol, player, mixtures[player], most=4))
+            if mixtures
+            else _routes(game, player, likely_routes(game, strategy, most=4))
+            for player, strategy in enumerate(solution.profile)
+        ),
+        *_joint_routes(game, mixtures),
         *certificate_blocks(solution),
         prose(
             "Player 0 represents the attackers and player 1 the units. Payoffs are the value of goals minus the "
@@ -197,22 +214,46 @@ def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequenc
     return patrol_framed(Page(question_of(game), tuple(blocks)))
 
 
-def _attacks(game: PatrolGame, plan: Strategy | Profile) -> Element:
+def _attacks(game: PatrolGame, found: Sequence[Attack]) -> Element:
     rows = [
         (each.who, each.goal, payoff(each.earns), payoff(each.detections), element("td", each.way, cls="word"))
-        for each in attacks(game, plan)
+        for each in found
     ]
     times = "in steps" if game.patrol.clock is None else "of day"
-    columns = ("who", "goal", "earns", "detections", f"route, with arrival times {times}")
+    seen = "detections" if game.patrol.detections == "every" else "caught"
+    columns = ("who", "goal", "earns", seen, f"route, with arrival times {times}")
     return table(columns, rows, caption="Attackers who pursue only this goal and know the plan", words=(0, 1, 4))
 
 
-def _routes(game: PatrolGame, strategy: Strategy) -> Element:
+def _detections(game: PatrolGame, solution: Solution) -> Iterator[Content]:
+    """Yield the table of detections on the best routes, for a plan of flows."""
+    patrol = game.patrol
+    flows = not patrol.failure and patrol.units and isinstance(solution.problem, Nash | ConstrainedNash)
+    if flows and solution.infeasibility is None and not isinstance(game, RobustGame):
+        yield folded(
+            "Where and when attackers are detected",
+            sheet_table(detection_table(game, solution.profile).table, fold=None),
+        )
+
+
+def _joint_routes(game: PatrolGame, mixtures: Sequence[Mixture]) -> Iterator[Element]:
+    """Yield the table of the most likely joint routes, if several units drive them together."""
+    if not mixtures or len(game.patrol.units) < 2:
+        return
     rows = [
-        (route.who, share(route.probability, 3), element("td", str(route), cls="word"))
-        for route in likely_routes(game, strategy, most=4)
+        (
+            share(one.probability, 3),
+            element("td", "; ".join(f"{route.who}: {route}" for route in one.routes), cls="word"),
+        )
+        for one in joint_routes(game.patrol, mixtures[1])[:_JOINT]
     ]
-    caption = ("Attackers, if they enter", "Units; other routes follow from the plan")[strategy.player]
+    caption = "The units drive their routes together: one line is drawn each day"
+    yield table(("probability", "joint route"), rows, caption=caption, words=(1,))
+
+
+def _routes(game: PatrolGame, player: int, found: Sequence[Route]) -> Element:
+    rows = [(route.who, share(route.probability, 3), element("td", str(route), cls="word")) for route in found]
+    caption = ("Attackers, if they enter", "Units; other routes follow from the plan")[player]
     times = "in steps" if game.patrol.clock is None else "of day"
     return table(("who", "probability", f"route, with arrival times {times}"), rows, caption=caption, words=(0, 2))
 

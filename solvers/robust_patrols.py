@@ -1,6 +1,6 @@
 """Plans of patrols against uncertain payoffs: the worst case, the tail of scenarios (CVaR), and minimax regret."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,14 +8,13 @@ from ..models.games.patrol import PatrolGame
 from ..models.games.patrol.cases import measure_of, regret_cases, scenarios_of, worst_cases
 from ..models.games.patrol.game import patrol_of
 from ..models.games.patrol.robust_game import RobustGame
-from ..seqform.display import Displayed
 from ..seqform.errors import InvalidStrategyError, UnsupportedProblemError
-from ..seqform.interchange.page import Content, Page, heading, sheet_table
+from ..seqform.interchange.page import Content, Page, heading
 from ..seqform.limits import now
 from ..seqform.polytope import best_response_plan
 from ..seqform.sheet import Column, Table, payoff, share
 from ..seqform.strategy import Profile, Strategy, check_same_game, check_strategy
-from .patrols import WhatIf, solve_patrol, worth_of
+from .patrols import Tabled, WhatIf, solve_patrol, worth_of
 from .solution import Solution
 
 
@@ -53,7 +52,7 @@ class CaseOutcome:
 
 
 @dataclass(frozen=True, eq=False)
-class RobustPlan(Displayed):
+class RobustPlan(Tabled):
     """A plan for a patrol with uncertain payoffs.
 
     Attributes
@@ -117,17 +116,6 @@ class RobustPlan(Displayed):
         columns.append(Column("weight", share, "weight"))
         rows = [vars(one) for one in sorted(self.outcomes, key=lambda one: -one.loss)]
         return Table.of(rows, columns, _TITLES[self.robust.partition(":")[0]])
-
-    def __str__(self) -> str:
-        return str(self.table)
-
-    @property
-    def blocks(self) -> tuple[Content, ...]:
-        """The table, as the content of a page."""
-        return tuple(self._html_blocks())
-
-    def _html_blocks(self) -> Iterator[Content]:
-        yield sheet_table(self.table, fold=None)
 
     def what_if(self, changes: Iterable[str], **how: Any) -> WhatIf:
         """Minimise the measure again, with one change of the patrol at a time; see :func:`~treeplex.solvers.what_if`.

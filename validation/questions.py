@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Words = Mapping[str, str | tuple[str, ...]]
 
 
+#: Other problems that meet the constraints of the game.
+_CONSTRAINED = ("caught-once", "stackelberg")
 #: The name of the opponent who may use any strategy that meets the game's own constraints.
 LOCKS = "locks"
 
@@ -215,7 +217,7 @@ class Question:
             return posed
         if type(posed) is Nash:
             return ConstrainedNash(game, game.constraints)
-        if isinstance(posed, ConstrainedNash | EpsilonNash):
+        if isinstance(posed, ConstrainedNash | EpsilonNash) or self.problem in _CONSTRAINED:
             return replace(posed, constraints=[*game.constraints, *posed.constraints])
         raise UnsupportedProblemError(
             f"{game.spec} has constraints, which {self.problem} does not take; expected --problem nash or constrained, "

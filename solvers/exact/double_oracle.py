@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from ...models.constraints import LinearConstraint
 from ...models.games.patrol.caught_once import ROUTES, CaughtOnce, taken_apart
 from ...models.games.patrol.encounters import routes_matrix
 from ...models.games.patrol.route_mixtures import Mixture
@@ -19,9 +20,9 @@ from ...models.games.patrol.route_responses import (
     better_route,
 )
 from ...models.games.patrol.walker import Whole
-from ...models.problems import Nash
+from ...models.problems import ConstrainedNash, Nash
 from ...seqform.arrays import Floats
-from ...seqform.errors import TimeLimitError
+from ...seqform.errors import SolverError, TimeLimitError
 from ...seqform.game import Game
 from ...seqform.limits import counted_now, seconds_left
 from ...seqform.polytope import Treeplex
@@ -101,22 +102,16 @@ class _DoubleOracle(Stepper):
         self._random = np.random.default_rng(checked_seed(options.seed))
         start, least = options.start, -math.inf
         profile = None if start is None else starting_profile(start, problem.game)
+        self.multipliers: dict[str, float] = {}
         if isinstance(start, Solution) and isinstance(start.state, RouteMixtures):
-            self.attackers, self.units = start.state.attackers, start.state.units
-        else:
-            if profile is None:
-                additive = solved(Nash(problem.game), "highs-ipm-crossover")  # a vertex mixes few routes
-                if additive.status is Status.INTERRUPTED and seconds_left():
-                    raise KeyboardInterrupt
-                profile = additive.profile
-                if not problem.forfeits and additive.lower is not None:
-                    least = additive.lower  # every caught attacker is met at least once
-            x, y = profile.plans
-            self.attackers, self.units = taken_apart(problem, 0, x), taken_apart(problem, 1, y)
-        for body, route in zip(self.attackers.bodies.tolist(), self.attackers.routes, strict=True):
-            self._attackers[body].add(route)
-        for route in self.units.routes:
-            self._units.add(route)
+            self._begin(start.state.attackers, start.state.units)
+        elif profile is not None:
+            self._begin(*(taken_apart(problem, player, plan) for player, plan in enumerate(profile.plans)))
+        if profile is None or not self._meets(self.units):
+            additive = self._additive()
+            if not problem.forfeits and additive.lower is not None:
+                least = additive.lower  # every caught attacker is met at least once
+            self._begin(*(taken_apart(problem, player, plan) for player, plan in enumerate(additive.profile.plans)))
         # Trivial bounds before any reply is known: all escape, or all are caught.
         self.upper = sum(
             share * self._meetings.most_earned(body) for body, share in enumerate(self._meetings.shares.tolist())
@@ -127,6 +122,29 @@ class _DoubleOracle(Stepper):
             for own in [self.attackers.of(body)]
         )
         self.lower = max(caught, least)
+
+    def _begin(self, attackers: Mixture, units: Mixture) -> None:
+        """Begin with some mixtures, and keep their routes."""
+        self.attackers, self.units = attackers, units
+        for body, route in zip(attackers.bodies.tolist(), attackers.routes, strict=True):
+            self._attackers[body].add(route)
+        for route in units.routes:
+            self._units.add(route)
+
+    def _meets(self, units: Mixture) -> bool:
+        """Whether a mixture meets the constraints."""
+        return all(one.value(units.plan) <= one.allowance for one in self._problem.constraints)
+
+    def _additive(self) -> Solution:
+        """Return a solution of the game in which meetings add up, whose routes meet the constraints on average."""
+        problem = self._problem
+        posed = ConstrainedNash(problem.game, problem.constraints) if problem.constraints else Nash(problem.game)
+        additive = solved(posed, "highs-ipm-crossover")  # a vertex mixes few routes
+        if additive.status is Status.INTERRUPTED and seconds_left():
+            raise KeyboardInterrupt
+        if problem.constraints and additive.problem.missed(additive.certificate):
+            raise SolverError("no strategies were found that meet the constraints")
+        return additive
 
     @property
     def iterations(self) -> int:
@@ -164,22 +182,24 @@ class _DoubleOracle(Stepper):
 
     def _round(self) -> bool:
         """Prove bounds, and add the replies that prove them; return whether any is new."""
-        attackers, units, values = self._restricted()
-        while self._better(attackers, units, values):
-            attackers, units, values = self._restricted()
+        attackers, units, values, multipliers = self._restricted()
+        costs = self._problem.costs(multipliers)
+        while self._better(attackers, units, values, costs):
+            attackers, units, values, multipliers = self._restricted()
+            costs = self._problem.costs(multipliers)
         # While bounds are far apart, nearly best replies are enough.
         gap = max(self._gap, _COARSE * (self.upper - self.lower))
         routes = [best_route(self._meetings, body, units, _run, gap) for body in range(len(values))]
-        joint = best_joint_route(self._meetings, attackers, _run, gap)
+        joint = best_joint_route(self._meetings, attackers, _run, gap, costs)
         upper = float(self._meetings.shares @ np.array([reply.bound for reply in routes]))
         if upper < self.upper:
             self.upper, self.units = upper, units
         if joint.bound > self.lower:
-            self.lower, self.attackers = joint.bound, attackers
+            self.lower, self.attackers, self.multipliers = joint.bound, attackers, multipliers
         added = [each.add(reply.route) for each, reply in zip(self._attackers, routes, strict=True)]
         return self._units.add(joint.route) or any(added) or gap > self._gap
 
-    def _better(self, attackers: Mixture, units: Mixture, values: Floats) -> bool:
+    def _better(self, attackers: Mixture, units: Mixture, values: Floats, costs: Floats) -> bool:
         """Add quick replies if they gain; return whether any did."""
         added, value = False, float(self._meetings.shares @ values)
         for number in range(_EMPHASES):
@@ -187,7 +207,8 @@ class _DoubleOracle(Stepper):
                 reply = better_route(self._meetings, body, units, self._emphasis(len(units.routes), number))
                 if reply.value > values[body] + self._gap:
                     added |= each.add(reply.route)
-            reply = better_joint_route(self._meetings, attackers, self._emphasis(len(attackers.routes), number))
+            emphasis = self._emphasis(len(attackers.routes), number)
+            reply = better_joint_route(self._meetings, attackers, emphasis, costs)
             if reply.value < value - self._gap:
                 added |= self._units.add(reply.route)
         return added
@@ -196,8 +217,8 @@ class _DoubleOracle(Stepper):
         """Return the weights of routes: first uniform, then random."""
         return self._random.exponential(size=count) if number else 1.0
 
-    def _restricted(self) -> tuple[Mixture, Mixture, Floats]:
-        """Solve the game between the current routes; return the mixtures and each type's payoff."""
+    def _restricted(self) -> tuple[Mixture, Mixture, Floats, dict[str, float]]:
+        """Solve the game between the current routes; return the mixtures, each type's payoff, and the multipliers."""
         joint = routes_matrix(self._units.found, self._sizes[1])
         tables = [
             self._meetings.payoffs(body, routes_matrix(each.found, self._sizes[0]), joint)
@@ -209,12 +230,19 @@ class _DoubleOracle(Stepper):
         weighted = np.vstack([share * table for share, table in zip(self._meetings.shares, tables, strict=True)])
         payoffs = sp.csr_array(np.pad(weighted, ((1, 0), (1, 0))))
         game = Game.from_sequence_form(SequenceForm([own, other], payoff_matrices=[payoffs, -payoffs]), "routes")
-        solution = solved(Nash(game), "highs-simplex")
+        limits = [self._on_routes(one, joint) for one in self._problem.constraints]
+        solution = solved(ConstrainedNash(game, limits) if limits else Nash(game), "highs-simplex")
         refuse_unfinished(solution, "the game restricted to some routes was being solved")
         x, q = (plan[1:] for plan in solution.profile.plans)
         chances = np.split(x, np.cumsum(counts)[:-1])
         values = np.array([float((table @ q).max()) for table in tables])
-        return self._mixture(chances), self._joint(q), values
+        return self._mixture(chances), self._joint(q), values, dict(solution.dual_multipliers)
+
+    def _on_routes(self, limit: LinearConstraint, joint: sp.csr_array) -> LinearConstraint:
+        """Return a constraint on the mixture of joint routes."""
+        coefficients = np.zeros(self._sizes[1])
+        coefficients[limit.indices] = limit.coefficients
+        return LinearConstraint(1, dict(enumerate((joint @ coefficients).tolist(), 1)), limit.limit, limit.name)
 
     def _mixture(self, chances: Sequence[Floats]) -> Mixture:
         counts = [len(each.found) for each in self._attackers]
@@ -229,11 +257,16 @@ class _DoubleOracle(Stepper):
 def run(method: "DoubleOracle", problem: CaughtOnce, options: Options) -> Outcome:
     """Solve a problem whose pure strategies are routes; see :class:`~treeplex.solvers.DoubleOracle`."""
     built = counted_now()
-    stepper = _DoubleOracle(problem, options)
+    try:
+        stepper = _DoubleOracle(problem, options)
+    except SolverError as error:
+        if not problem.constraints:
+            raise
+        return Outcome(None, Status.INFEASIBLE, str(error), iterations=0, seconds=0.0, build_seconds=0.0)
     begun = counted_now()
     ran = iterate(stepper, options)
     attackers, units = stepper.attackers, stepper.units
-    certificate = problem.proven(attackers, units, stepper.lower, stepper.upper)
+    certificate = problem.proven(attackers, units, stepper.multipliers, stepper.lower, stepper.upper)
     plans = attackers.plan, units.plan
     return Outcome(
         plans=plans,
@@ -243,6 +276,7 @@ def run(method: "DoubleOracle", problem: CaughtOnce, options: Options) -> Outcom
         seconds=ran.seconds,
         build_seconds=begun - built,
         history=ran.history,
+        multipliers=stepper.multipliers,
         dual_certificate=dict(zip(ROUTES, (attackers.saved(), units.saved()), strict=True)),
         state=RouteMixtures(attackers, units, stepper.considered),
         proof=(nearest_profile(problem.game, plans), certificate),

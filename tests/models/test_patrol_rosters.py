@@ -14,7 +14,7 @@ from treeplex import GameFileError, InvalidStrategyError, Strategy, UnsupportedP
 from treeplex.models.games.patrol import Attacker, Clock, PatrolGame, Unit, roster
 from treeplex.models.games.patrol.crews import assigned_crews, least_difference, repetitions
 from treeplex.models.games.patrol.flow_rounding import PARTS, dealt_routes, flow_in_parts, rounded_flow
-from treeplex.models.games.patrol.rosters import _in_progress, _yesterday
+from treeplex.models.games.patrol.rosters import _bits, _in_progress, _yesterday
 
 TOWN = nx.Graph([("gate", "mill"), ("gate", "inn"), ("mill", "bank"), ("inn", "bank"), ("mill", "inn")])
 THIEF = [Attacker(["gate"], {"bank": 2.0}, window=(0, 2))]
@@ -104,6 +104,11 @@ def test_every_day_has_the_marginals_of_the_plan_by_enumeration(days, seed):
         own = np.flatnonzero(during.toarray()[step])
         distance = 0.5 * np.abs(both[np.ix_(own, own)].astype(float) - np.outer(plan[own], plan[own])).sum()
         assert distance <= _yesterday(plan, during, days) + 1e-12
+        joint = both[np.ix_(own, own)].astype(float)
+        alone = np.outer(plan[own], plan[own])
+        known = joint > 0.0
+        information = float(joint[known] @ np.log2(joint[known] / alone[known]))
+        assert -1e-12 <= information <= _bits(plan, during, days) + 1e-12
 
 
 @pytest.mark.parametrize("stratify", ["all", "month", "week"])
@@ -246,6 +251,8 @@ def test_nights_and_dates():
     page = night.page(night.clock(None, None)[0]).to_html()
     assert "Sat 2000-01-01" in page
     assert "20:00" in page
+    longest = max(night._shifts("crew 1", lambda place: [str(place)]), key=lambda row: len(row[-1].text))[-1].text
+    assert longest in page  # routes are not shortened
 
 
 def test_files_of_all_crews_and_of_one(game, tmp_path):

@@ -6,7 +6,11 @@ from .commitment import Commitment as Commitment
 from .declarations import Attacker as Attacker
 from .declarations import Closure as Closure
 from .declarations import Sensor as Sensor
+from .declarations import Traffic as Traffic
 from .declarations import Unit as Unit
+from .detection_tables import Contact as Contact
+from .detection_tables import DetectionTable as DetectionTable
+from .detection_tables import detection_table as detection_table
 from .game import PatrolGame as PatrolGame
 from .gis import plan_features as plan_features
 from .gis import plan_rows as plan_rows
@@ -15,6 +19,7 @@ from .gis import write_schedule as write_schedule
 from .incidents import IncidentLog as IncidentLog
 from .incidents import Learned as Learned
 from .incidents import read_incidents as read_incidents
+from .joint_routes import caught_attacks as caught_attacks
 from .map_files import read_map as read_map
 from .map_pictures import animate_map as animate_map
 from .map_pictures import draw_map as draw_map

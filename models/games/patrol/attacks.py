@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....seqform.errors import InvalidStrategyError
+from ....seqform.errors import InvalidStrategyError, UnsupportedProblemError
 from ....seqform.game import Game
 from ....seqform.polytope import best_response_plan
 from ....seqform.strategy import Profile, Strategy, check_same_game, check_strategy
@@ -14,7 +14,7 @@ from .risks import by_attacker_and_goal
 from .words import Route, routes_of
 
 #: Smaller earnings count as none.
-_NOTHING = 1e-9
+NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Attack:
     earns : float
         The attacker's expected payoff; 0 if it is better to stay away.
     detections : float
-        The expected number of detections on the way.
+        The expected number of detections on the way; if only the first one counts, the probability of being caught.
     route : Route or None
         ``None`` if it stays away.
     """
@@ -65,7 +65,8 @@ def attacks(game: Game, plan: Strategy | Profile) -> list[Attack]:
     Raises
     ------
     UnsupportedProblemError
-        If the game is not a patrol.
+        If the game is not a patrol, or only the first detection counts
+        (:func:`~treeplex.models.games.patrol.caught_attacks`).
     InvalidStrategyError
         If the strategy belongs to another game or to the attackers.
 
@@ -90,6 +91,11 @@ def attacks(game: Game, plan: Strategy | Profile) -> list[Attack]:
     bank 0.4 1.6
     """
     patrol = patrol_of(game)
+    if patrol.detections == "once":
+        raise UnsupportedProblemError(
+            'detections is "once", so attacks meet joint routes; expected caught_attacks(solution.problem, '
+            "solution.state.units)"
+        )
     strategy = plan[1] if isinstance(plan, Profile) else check_strategy(plan, "plan")
     if strategy.player != 1:
         raise InvalidStrategyError("plan is a strategy of the attackers, expected a strategy of the units (player 1)")
@@ -106,7 +112,7 @@ def attacks(game: Game, plan: Strategy | Profile) -> list[Attack]:
         met = assembled(party, patrol.patrolling, seen, patrol.coming(weights.tolist()), watched).matrix
         earns = float(earned @ best)
         route = next((route for route in routes_of(one.name, walker, best, patrol, 1)), None)
-        goes = route is not None and (earns > _NOTHING or not one.may_stay_away)
+        goes = route is not None and (earns > NOTHING or not one.may_stay_away)
         detections = float(met @ strategy.plan @ best) if goes else 0.0
         found.append(Attack(one.name, patrol.map.nodes[goal], earns, detections, route if goes else None))
     return sorted(found, key=lambda one: -one.earns)

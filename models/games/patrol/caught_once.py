@@ -9,10 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....seqform.arrays import Floats
-from ....seqform.errors import UnsupportedProblemError
+from ....seqform.errors import UnsupportedProblemError, shown
 from ....seqform.game import Game
 from ....seqform.parameters import About
 from ....seqform.strategy import Profile, check_same_game
+from ...constraints import LinearConstraint, collect_constraints
+from ...declarations import Constraints
 from ...problems.certificate import Certificate
 from ...problems.features import Feature
 from ...problems.problem import Problem
@@ -40,6 +42,9 @@ class CaughtOnce(Problem):
     ----------
     game : PatrolGame
         Moves must not fail.
+    constraints : iterable of constraints, or mapping of str to constraint, optional
+        Linear constraints on the units' plan, as for :class:`~treeplex.ConstrainedNash`. The mixture meets them: its
+        marginals do.
     forfeits : bool
         Whether an attacker who is caught also loses the payoffs of its route, for goals and steps; by default it keeps
         them.
@@ -47,7 +52,10 @@ class CaughtOnce(Problem):
     Raises
     ------
     UnsupportedProblemError
-        If the game is not a patrol, moves may fail, or being caught pays more than some route.
+        If the game is not a patrol, moves may fail, being caught pays more than some route, or a constraint is not a
+        linear one on the units.
+    InvalidConstraintError
+        If a constraint cannot be read, or belongs to another game.
 
     Notes
     -----
@@ -59,7 +67,9 @@ class CaughtOnce(Problem):
         \min_j \sum_c \pi_c \sum_r x_c(r) A_c(r, j) \le v \le
         \sum_c \pi_c \max_r \sum_j q(j) A_c(r, j)
 
-    for the value v of the game to the attackers. Both bounds are integer programs. The units' best response is a
+    for the value v of the game to the attackers. If the joint routes must meet limits Σ_j q(j) g(j) ≤ h on average, the
+    upper bound needs a mixture q that meets them, and any multipliers λ ≥ 0 prove the lower bound with λ · (g(j) − h)
+    added to the payoff of each joint route. Both bounds are integer programs. The units' best response is a
     maximum coverage problem. F(j) = 1 − S(r, j) is submodular in the set of the units' sequences, and at most
 
         F(T) + Σ_{s ∉ T} (F(T ∪ s) − F(T)) y(s)    and    1 − e^{−h(T)} + e^{−h(T)} (h · y − h(T))
@@ -91,6 +101,7 @@ class CaughtOnce(Problem):
     """
 
     game: Game
+    constraints: Constraints = field(default=(), kw_only=True)  # a tuple of Constraint after they have been collected
     forfeits: Annotated[bool, About("whether an attacker who is caught also loses the payoffs of its route")] = field(
         default=False, kw_only=True
     )
@@ -109,6 +120,14 @@ class CaughtOnce(Problem):
         super().__post_init__()
         if not isinstance(self.given_game, PatrolGame):
             raise UnsupportedProblemError(f"{self.name} needs a PatrolGame, but {self.given_game.spec} is not one")
+        given = collect_constraints(self.constraints, self.given_game) if self.constraints else ()
+        object.__setattr__(self, "constraints", given)
+        for one in given:
+            if not isinstance(one, LinearConstraint) or one.player != 1:
+                which = "is on the attackers" if one.player != 1 else "is not linear"
+                raise UnsupportedProblemError(
+                    f"{self.name}: constraint {shown(one.name)} {which}, expected a linear constraint on the units"
+                )
 
     def check_game(self) -> None:
         """Raise an error if the game has no routes."""
@@ -122,6 +141,15 @@ class CaughtOnce(Problem):
 
         assert isinstance(self.game, PatrolGame)
         return Encounters.of(self.game.patrol, self.forfeits)
+
+    def costs(self, multipliers: Mapping[str, float]) -> Floats:
+        """Return λ · (g − h) for each of the units' sequences, shape (num_sequences,); −λ · h for the empty one."""
+        costs = np.zeros(self.game.sequence_form.treeplexes[1].num_sequences)
+        for one in self.constraints:
+            weight = max(float(multipliers.get(one.name, 0.0)), 0.0)
+            costs[one.indices] += weight * one.coefficients
+            costs[0] -= weight * one.limit
+        return costs
 
     def value_of(self, attackers: "Mixture", units: "Mixture") -> float:
         """Return the attackers' payoff with given mixtures."""
@@ -146,7 +174,7 @@ class CaughtOnce(Problem):
         profile : Profile
             If no mixtures are given, those of :func:`taken_apart` are used.
         multipliers : mapping of str to float, optional
-            Ignored.
+            Those of the constraints, by default 0.
         dual_certificate : mapping of str to ndarray, optional
             The mixtures under the names of :data:`ROUTES`, in the format of :meth:`Mixture.saved`.
         """
@@ -158,17 +186,29 @@ class CaughtOnce(Problem):
             Mixture.restored(given[name], treeplex.num_sequences) if name in given else taken_apart(self, player, plan)
             for player, (name, treeplex, plan) in enumerate(zip(ROUTES, form.treeplexes, profile.plans, strict=True))
         ]
-        return self.proven(mixtures[0], mixtures[1])
+        return self.proven(mixtures[0], mixtures[1], multipliers or {})
 
     def proven(
-        self, attackers: "Mixture", units: "Mixture", lower: float | None = None, upper: float | None = None
+        self,
+        attackers: "Mixture",
+        units: "Mixture",
+        multipliers: Mapping[str, float],
+        lower: float | None = None,
+        upper: float | None = None,
     ) -> Certificate:
-        """Return the certificate of mixtures, with known or computed bounds."""
+        """Return the certificate of mixtures, with known or computed bounds.
+
+        A mixture that misses constraints by more than round-off proves no bound; after smaller violations, the bound is
+        corrected by the violations times the multipliers.
+        """
         from .route_responses import best_joint_route, best_route
 
         value = self.value_of(attackers, units)
+        violations = {one.name: max(0.0, float(one.value(units.plan))) for one in self.constraints}
+        if any(violations[one.name] > one.allowance for one in self.constraints):
+            upper = np.inf
         if lower is None:
-            lower = best_joint_route(self.encounters, attackers).bound
+            lower = best_joint_route(self.encounters, attackers, costs=self.costs(multipliers)).bound
         if upper is None:
             upper = sum(
                 share * best_route(self.encounters, body, units).bound
@@ -180,15 +220,15 @@ class CaughtOnce(Problem):
             value=(value, 0 - value),
             objective=value,
             lower=lower,
-            upper=upper,
+            upper=upper + sum(multipliers.get(name, 0.0) * missed for name, missed in violations.items()),
             exploitability=(upper - lower) / 2,
             residual=max(treeplex.residual(plan) for treeplex, plan in plans),
-            violations={},
+            violations=violations,
         )
 
     def error(self, certificate: Certificate) -> float:
-        """Return the quantity compared with the tolerance: the exploitability, half of the gap."""
-        return certificate.exploitability
+        """Return the quantity compared with the tolerance: half of the gap, or a larger violation of a constraint."""
+        return max(certificate.exploitability, *certificate.violations.values(), 0.0)
 
 
 def taken_apart(problem: CaughtOnce, player: int, plan: Floats) -> "Mixture":

@@ -172,12 +172,35 @@ class Closure:
     side: Side = "all"
 
 
+@dataclass(frozen=True)
+class Traffic:
+    """Other speeds at some times.
+
+    Parameters
+    ----------
+    speed : float
+        Multiple of the usual speed, such as 0.5 in the rush hour.
+    times : tuple of int, optional
+        The first and the last time: the speed holds from one to the other; by default always.
+    at : str or sequence of str, optional
+        Edges (``"a -- b"``, or ``"a -> b"`` for one direction) or streets; by default everywhere.
+    side : str or sequence of str
+        ``all``, ``units`` or ``attackers``, or the names of units and of types of attackers.
+    """
+
+    speed: float
+    times: Times | None = None
+    at: str | Sequence[Any] | None = None
+    side: str | Sequence[str] = "all"
+
+
 #: Declarations in lists, by the key of the list.
 KINDS: dict[str, type[Any]] = {
     "units": Unit,
     "attackers": Attacker,
     "sensors": Sensor,
     "closures": Closure,
+    "traffic": Traffic,
     "scenarios": Scenario,
 }
 

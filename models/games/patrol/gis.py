@@ -10,14 +10,16 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import numpy as np
 
+from ....seqform.arrays import Floats
 from ....seqform.errors import GameFileError, InvalidGameError, needing
 from ....seqform.game import Game
 from ....seqform.interchange.files import check_suffix, csv_text, refusing_unwritable, write_bytes
 from ....seqform.strategy import Profile
-from ...constraints import Constraint
+from ...constraints import Constraint, LinearConstraint
 from .game import patrol_of
 from .map_coordinates import system_of
 from .map_view import MapView, map_view
+from .patrol import Patrol
 from .road_map import RoadMap
 from .schedules import Schedule
 from .words import likely_routes
@@ -30,7 +32,9 @@ _LEAST = 1e-9
 _COLUMNS = ("what", "place", "kind", "step", "amount")
 
 
-def plan_features(game: Game, profile: Profile, limits: Iterable[Constraint] = ()) -> dict[str, Any]:
+def plan_features(
+    game: Game, profile: Profile, limits: Iterable[Constraint] = (), prices: Mapping[str, float] | None = None
+) -> dict[str, Any]:
     """Return a plan as GeoJSON: streets, places and likely routes as features.
 
     Parameters
@@ -40,13 +44,17 @@ def plan_features(game: Game, profile: Profile, limits: Iterable[Constraint] = (
     profile : Profile
     limits : iterable of Constraint, optional
         Constraints on the units' plans, such as those with a price: their use at each place.
+    prices : mapping of str to float, optional
+        The price of each constraint, ``solution.multipliers``.
 
     Returns
     -------
     dict
-        A FeatureCollection. Each feature has the property ``feature``: ``street``, ``place`` or ``route``. Streets keep
-        the attributes of the map. Streets and places have a property for each unit, for ``attackers``, for
-        ``meetings`` and for each limit: the sum over the steps of the expected numbers there. Coordinates are those of
+        A FeatureCollection. Each feature has the property ``feature``: ``street``, ``place`` or ``route``. Streets
+        keep the attributes of the map. Streets and places have a property for each unit, for ``attackers``, for
+        ``meetings`` and for each limit: the sum over the steps of the expected numbers there. With prices, ``price``
+        is what the moves there pay for limits: their terms times the prices. A street has the moves along it, and a
+        place the moves and stops that lead there, so the sum over all places is the total. Coordinates are those of
         the map; a member ``crs`` names their system unless they are longitudes and latitudes.
 
     Raises
@@ -73,7 +81,12 @@ def plan_features(game: Game, profile: Profile, limits: Iterable[Constraint] = (
     patrol, view = patrol_of(game), map_view(game, profile, limits)
     roads = patrol.map
     places = _places(roads)
-    features = [*_street_features(roads, view, places), *_place_features(roads, view, places)]
+    limits = tuple(limits)
+    dear = None if prices is None else _paid(patrol, profile[1].plan, limits, prices)
+    features = [
+        *_street_features(roads, view, places, None if dear is None else _by_street(roads, view, dear[1])),
+        *_place_features(roads, view, places, None if dear is None else dear[0]),
+    ]
     for strategy in profile:
         for route in likely_routes(game, strategy):
             nodes = [roads.node(name) for _, name in route.stops]
@@ -85,23 +98,57 @@ def plan_features(game: Game, profile: Profile, limits: Iterable[Constraint] = (
     return _collection(roads, features)
 
 
-def _street_features(roads: RoadMap, view: MapView, places: Sequence[Sequence[float]]) -> Iterator[dict[str, Any]]:
+def _paid(
+    patrol: Patrol, plan: Floats, limits: Iterable[Constraint], prices: Mapping[str, float]
+) -> tuple[Floats, Floats]:
+    """Return what the units' moves pay for linear limits, by the node to which they lead and by the map's move."""
+    cost = np.zeros(len(plan))
+    for one in limits:
+        if isinstance(one, LinearConstraint) and one.player == 1:
+            cost[one.indices] += prices.get(one.name, 0.0) * one.coefficients
+    nodes, moves = np.zeros(patrol.map.num_nodes), np.zeros(len(patrol.map.sources))
+    for walker in patrol.patrolling.walkers:
+        paid, along = cost[walker.sequences] * plan[walker.sequences], patrol.moves[walker.moves]
+        np.add.at(nodes, walker.targets, paid)
+        np.add.at(moves, along[along >= 0], paid[along >= 0])
+    return nodes, moves
+
+
+def _by_street(roads: RoadMap, view: MapView, amounts: Floats) -> Floats:
+    """Return the sums over both directions of each street."""
+    numbers = {frozenset((street.source, street.target)): number for number, street in enumerate(view.streets)}
+    found = np.zeros(len(view.streets))
+    for source, target, amount in zip(roads.sources.tolist(), roads.targets.tolist(), amounts.tolist(), strict=True):
+        found[numbers[frozenset((source, target))]] += amount
+    return found
+
+
+def _totals(view: MapView, amounts: Sequence[Any], prices: Floats | None, number: int) -> dict[str, float]:
+    """Return the sum of each layer at a place or street, and what moves there pay for limits."""
+    found = {layer.name: _number(total[number]) for layer, total in zip(view.layers, amounts, strict=True)}
+    return found if prices is None else found | {"price": _number(prices[number])}
+
+
+def _street_features(
+    roads: RoadMap, view: MapView, places: Sequence[Sequence[float]], prices: Floats | None
+) -> Iterator[dict[str, Any]]:
     totals = [layer.streets.sum(axis=0) for layer in view.layers]
     for number, street in enumerate(view.streets):
         move = roads.move_between[street.source, street.target]
         ends = {"source": roads.nodes[street.source], "target": roads.nodes[street.target]}
         own = {"feature": "street", "name": street.name} | ends | {"oneway": street.one_way, "closed": street.closed}
         kept = dict(roads.kept[move]) if roads.kept else {}
-        found = {layer.name: _number(total[number]) for layer, total in zip(view.layers, totals, strict=True)}
-        yield _feature(_line(roads, places, move), kept | own | found)
+        yield _feature(_line(roads, places, move), kept | own | _totals(view, totals, prices, number))
 
 
-def _place_features(roads: RoadMap, view: MapView, places: Sequence[Sequence[float]]) -> Iterator[dict[str, Any]]:
+def _place_features(
+    roads: RoadMap, view: MapView, places: Sequence[Sequence[float]], prices: Floats | None
+) -> Iterator[dict[str, Any]]:
     totals = [layer.nodes.sum(axis=0) for layer in view.layers]
     for node, name in enumerate(roads.nodes):
         kept = {key: values[node] for key, values in roads.attributes.items() if values[node]}
         marks = {kind: node in nodes for kind, nodes in view.marks.items()}
-        found = {layer.name: _number(total[node]) for layer, total in zip(view.layers, totals, strict=True)}
+        found = _totals(view, totals, prices, node)
         yield _feature([places[node]], kept | {"feature": "place", "name": name} | marks | found)
 
 
@@ -129,12 +176,18 @@ def plan_rows(game: Game, profile: Profile, limits: Iterable[Constraint] = ()) -
                 yield row | time | {"amount": _number(amounts[step, place])}
 
 
-def write_plan(game: Game, profile: Profile, path: str | PathLike[str], limits: Iterable[Constraint] = ()) -> None:
+def write_plan(
+    game: Game,
+    profile: Profile,
+    path: str | PathLike[str],
+    limits: Iterable[Constraint] = (),
+    prices: Mapping[str, float] | None = None,
+) -> None:
     """Write a plan to a file: GeoJSON, a GeoPackage (``.gpkg``) or a table by place and step (``.csv``).
 
     Parameters
     ----------
-    game, profile, limits
+    game, profile, limits, prices
         As for :func:`plan_features`.
     path : path-like
         A GeoPackage has the layers ``streets``, ``places`` and ``routes``, and needs geopandas.
@@ -154,7 +207,7 @@ def write_plan(game: Game, profile: Profile, path: str | PathLike[str], limits: 
         columns = (*_COLUMNS[:-1], *clock, _COLUMNS[-1])
         write_bytes(path, csv_text(columns, plan_rows(game, profile, limits)).encode())
         return
-    found = plan_features(game, profile, limits)
+    found = plan_features(game, profile, limits, prices)
     if suffix == ".geojson":
         write_bytes(path, json.dumps(found, ensure_ascii=False).encode())
         return

@@ -1,6 +1,6 @@
 """Payoffs of meetings: an additive payoff in factors, one for each place and time where bodies may meet."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,7 +86,7 @@ class Keys:
     Attributes
     ----------
     num_nodes : int
-    paces : tuple of ndarray of int64, each of shape (m,)
+    paces : tuple of ndarray of int64, each of shape (m,) or (steps, m)
         The durations of the map's moves, for each of player 0's bodies with different durations.
     """
 
@@ -139,11 +139,11 @@ class Keys:
         found: list[Entries] = []
         for pace, durations in enumerate(self.paces):
             for towards, others in ((True, reverse[moves]), (False, moves)):
-                theirs = np.where(others >= 0, durations[others], 0)
                 ends = (walker.targets[on], walker.sources[on]) if towards else (walker.sources[on], walker.targets[on])
-                ranges = [(times - theirs + 1, times + lengths)]
+                after = _first_after(durations, others)
+                ranges = [(after(times), times + lengths)]
                 if not towards:  # overtaken by a faster body, or overtaking a slower one
-                    ranges = [(times + lengths - theirs + 1, times), (times + 1, times + lengths - theirs)]
+                    ranges = [(after(times + lengths), times), (times + 1, after(times + lengths - 1))]
                 for first, stop in ranges:
                     counts = np.where(others >= 0, np.maximum(stop - first, 0), 0)
                     each = np.repeat(np.arange(len(on)), counts)
@@ -151,6 +151,17 @@ class Keys:
                     keys = self.number(begun, ends[0][each], ends[1][each], pace)
                     found.append(Entries(keys, walker.sequences[on][each], held[each]))
         return Entries.joined(found)
+
+
+def _first_after(durations: Whole, moves: Whole) -> Callable[[Whole], Whole]:
+    """Return the function of times that returns when each move may begin at the earliest to end after that time."""
+    if durations.ndim == 1:
+        return lambda times: times - durations[moves] + 1
+    steps, count = durations.shape
+    arrivals = np.minimum(np.arange(steps)[:, None] + durations, steps + 1)
+    ended = np.bincount((arrivals * count + np.arange(count)).ravel(), minlength=(steps + 2) * count)
+    before = np.cumsum(ended.reshape(-1, count), axis=0)  # moves do not overtake later ones
+    return lambda times: before[np.minimum(times, steps), moves]
 
 
 def _places(known: Whole, wanted: Whole) -> Whole:

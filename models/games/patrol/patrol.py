@@ -10,12 +10,25 @@ import numpy as np
 from ....seqform.arrays import Floats
 from ....seqform.budget import Budget, FormSize
 from ....seqform.checks import check_choice, check_number, check_whole, is_whole
-from ....seqform.errors import InvalidGameError, shown
+from ....seqform.errors import InvalidGameError, nearest, one_of, shown
 from ....seqform.interchange.toml_table import Table
 from ....seqform.sequence_form import SequenceForm
 from .clock import Clock, is_time_of_day
 from .commitment import Commitment
-from .declarations import KINDS, Attacker, Closure, PatrolError, Sensor, Times, Unit, about, free_names, list_of, texts
+from .declarations import (
+    KINDS,
+    Attacker,
+    Closure,
+    PatrolError,
+    Sensor,
+    Times,
+    Traffic,
+    Unit,
+    about,
+    free_names,
+    list_of,
+    texts,
+)
 from .meetings import Entries, Keys, assembled
 from .road_map import RoadMap
 from .uncertainty import Scenario, Uncertainty
@@ -45,6 +58,8 @@ class Patrol:
         Types of attackers.
     sensors : sequence of Sensor
     closures : sequence of Closure
+    traffic : sequence of Traffic
+        Other speeds at some times. Overlapping ones are multiplied.
     meeting : float
         The attacker's payoff for each meeting, multiplied by the probability of detection.
     step : float
@@ -52,6 +67,11 @@ class Patrol:
     failure : float
         Probability that a move fails, which keeps the body where it is for one step. The moves of step 0 and waiting
         never fail.
+    detections : {"every", "once"}
+        Whether each meeting counts, or an attacker is caught by its first detection
+        (:class:`~treeplex.models.games.patrol.CaughtOnce`).
+    forfeits : bool
+        Whether an attacker who is caught also loses the payoffs of its route; only if `detections` is ``once``.
     areas : mapping of str to sequence of str
         Named groups of nodes for functionals.
     limits : sequence of str
@@ -77,11 +97,13 @@ class Patrol:
 
     Notes
     -----
-    Bodies move along edges at a constant speed. An attacker and a unit *meet* at a node, in every step in which both
-    stand there at its end, by arriving or by waiting. They also meet inside an edge when they pass each other, at most
-    once per edge. Bodies with opposite directions meet if both are on the edge in the same step; bodies with the same
-    direction meet if one begins later and arrives earlier. At an attacker's entry and at the start of a shift, there
-    are no meetings before the end of the first step. The costs of meetings add up over meetings and units.
+    Bodies move along edges at a constant speed. If the speed changes on the way (:class:`Traffic`), a move ends
+    when the lengths covered at each speed add up to the edge, and meetings are those of a constant speed between
+    its ends. An attacker and a unit *meet* at a node, in every step in which both stand there at its end, by
+    arriving or by waiting. They also meet inside an edge when they pass each other, at most once per edge. Bodies
+    with opposite directions meet if both are on the edge in the same step; bodies with the same direction meet if
+    one begins later and arrives earlier. At an attacker's entry and at the start of a shift, there are no meetings
+    before the end of the first step. The costs of meetings add up over meetings and units.
     """
 
     map: RoadMap
@@ -90,9 +112,12 @@ class Patrol:
     attackers: Sequence[Attacker]
     sensors: Sequence[Sensor] = ()
     closures: Sequence[Closure] = ()
+    traffic: Sequence[Traffic] = ()
     meeting: float = -1.0
     step: float = 0.0
     failure: float = 0.0
+    detections: str = "every"
+    forfeits: bool = False
     areas: Mapping[str, Sequence[Hashable]] = field(default_factory=dict)
     limits: Sequence[str] = ()
     uncertainty: Uncertainty | None = None
@@ -122,6 +147,9 @@ class Patrol:
         for name, interval in (("meeting", "(-inf, inf)"), ("step", "(-inf, inf)"), ("failure", "[0, 1]")):
             with about(name):
                 check_number(getattr(self, name), name, InvalidGameError, interval)
+        for name, choices in (("detections", ("every", "once")), ("forfeits", (True, False))):
+            with about(name):
+                check_choice(getattr(self, name), name, InvalidGameError, choices)
         named = zip(self.units, free_names("unit", [one.name for one in self.units]), strict=True)
         object.__setattr__(self, "units", tuple(replace(one, name=name) for one, name in named))
         names = free_names("attacker", [one.name for one in self.attackers])
@@ -129,10 +157,17 @@ class Patrol:
         attackers = tuple(replace(one, name=name, probability=share) for one, name, share in types)
         object.__setattr__(self, "attackers", attackers)
         self._check_names()
+        self._check_detections()
         places = (self.steps + 1) * len(self.moves)
         needed = places * (3 * (len(self.units) + len(self.attackers)) + 16 * bool(self.sensors))
         Budget().require(needed, f"the patrol has {places:,} moves at all times: who may be where")
-        _ = self._opened, self._sensed, self.unit_bodies, self.attacker_bodies  # invalid declarations are rejected now
+        _ = (
+            self._opened,
+            self._rates,
+            self._sensed,
+            self.unit_bodies,
+            self.attacker_bodies,
+        )  # invalid declarations are rejected now
 
     def _shares(self) -> list[float]:
         given = [one.probability for one in self.attackers]
@@ -147,6 +182,23 @@ class Patrol:
                 f"the probabilities of attackers sum to {sum(shares):g}, expected 1", "attackers[1].probability"
             )
         return shares
+
+    def _check_detections(self) -> None:
+        """Raise an error if something does not fit ``detections = "once"``."""
+        if self.detections == "every":
+            if self.forfeits:
+                raise PatrolError('forfeits is for detections = "once", expected both or neither', "forfeits")
+            return
+        wrong = [(f"failure is {self.failure:g}", "failure")] if self.failure else []
+        given = ("commitment", self.commitment), ("uncertainty", self.uncertainty), ("scenarios", self.scenarios)
+        wrong += [(f"{name} is given", name) for name, value in given if value]
+        for text, key in wrong:
+            raise PatrolError(f'{text} together with detections = "once", expected only one of the two', key)
+        for number in range(len(self.attackers)):
+            meeting = self.worth(number)[0]
+            if meeting > 0.0:
+                key = "meeting" if self.attackers[number].meeting is None else f"attackers[{number + 1}].meeting"
+                raise PatrolError(f"{key} is {meeting:g}, expected at most 0: being caught must not pay", key)
 
     def _check_names(self) -> None:
         known: dict[str, str] = {}
@@ -185,11 +237,48 @@ class Patrol:
         """Return values of the map's moves as values of bodies' moves."""
         return np.where(self.moves >= 0, np.append(values, waiting)[self.moves], waiting)
 
-    def _durations(self, speed: float, what: str) -> Whole:
+    def _durations(self, one: Unit | Attacker, what: str) -> Whole:
+        """Return the durations of a body's moves, by the time at which they begin if they depend on it."""
         with about(f"{what}.speed"):
-            check_number(speed, f"{what}.speed", InvalidGameError, "[0.001, 1000]")
-        durations: Whole = self.of_moves(self.map.durations(float(speed)), 1)
-        return durations
+            speed = check_number(one.speed, f"{what}.speed", InvalidGameError, "[0.001, 1000]")
+        side, rates = "attackers" if isinstance(one, Attacker) else "units", None
+        for (first, last), moves, factor, sides in self._rates:
+            if {"all", side, one.name} & sides:
+                rates = np.ones((self.steps, len(self.map.sources))) if rates is None else rates
+                rates[first:last, moves] *= factor
+        usual: Whole = self.of_moves(self.map.durations(speed), 1)
+        if rates is None:
+            return usual
+        varying: Whole = np.where(self.moves >= 0, self.map.durations_at(rates, speed)[:, self.moves], 1)
+        return varying
+
+    @cached_property
+    def _rates(self) -> list[tuple[Times, Mask, float, set[str]]]:
+        """The times, the map's moves, the factor and the sides of each declared speed."""
+        names = [*(unit.name for unit in self.units), *(one.name for one in self.attackers)]
+        found = []
+        for number, one in enumerate(self.traffic, 1):
+            key = f"traffic[{number}]"
+            first, last = self.times(one.times, f"{key}.times")
+            if first == last:
+                raise PatrolError(f"{key}.times is {shown(one.times, 60)}, expected at least one step", f"{key}.times")
+            with about(f"{key}.speed"):
+                speed = check_number(one.speed, f"{key}.speed", InvalidGameError, "[0.001, 1000]")
+            moves = np.full(len(self.map.sources), one.at is None)
+            with about(f"{key}.at"):
+                for at in [] if one.at is None else texts(one.at, f"{key}.at"):
+                    place = self.map.place(at, f"{key}.at")
+                    if not place.moves.any():
+                        raise InvalidGameError(f"{key}.at is {shown(at, 60)}, a node; expected an edge or a street")
+                    moves |= place.moves
+            sides = texts(one.side, f"{key}.side")
+            for side in sides:
+                known = ["all", "units", "attackers", *names]
+                if side not in known:
+                    expected = f"{one_of(known[:3])}, or the name of a unit or an attacker{nearest(str(side), known)}"
+                    raise PatrolError(f"{key}.side is {shown(side, 60)}, expected {expected}", f"{key}.side")
+            found.append(((first, last), moves, speed, set(sides)))
+        return found
 
     def _no_go(self, places: Any, what: str) -> Mask:
         """Return which moves of bodies avoid some places, shape (num_nodes + m,)."""
@@ -257,10 +346,10 @@ class Patrol:
         targets = self._ends_of_moves[1]
         for place, (first, last) in closed:
             entering = np.flatnonzero(place.nodes[targets])
-            arrivals = times + durations[entering]
+            arrivals = times + durations[..., entering]
             opened[:, entering] &= (arrivals < first) | (arrivals > last)
             along = np.flatnonzero(self.of_moves(place.moves, False))
-            opened[:, along] &= (times > last) | (times + durations[along] <= first)
+            opened[:, along] &= (times > last) | (times + durations[..., along] <= first)
         return opened
 
     @cached_property
@@ -321,7 +410,7 @@ class Patrol:
         from scipy.sparse.csgraph import dijkstra
 
         key, base, size = f"units[{number + 1}]", self.unit_base(number), self.map.num_nodes
-        durations = self._durations(self.units[number].speed, key).astype(np.float64)
+        durations = np.atleast_2d(self._durations(self.units[number], key)).min(axis=0).astype(np.float64)
         made = (self.moves >= 0) & self._no_go(self.units[number].no_go, key)
         sources, targets = (ends[made] for ends in self._ends_of_moves)
         back = coo_array((durations[made], (targets, sources)), shape=(size, size)).tocsr()
@@ -334,7 +423,7 @@ class Patrol:
 
     def _body(self, side: str, key: str, one: Unit | Attacker, **own: Any) -> Body:
         """Return the possible moves of a unit or a type of attacker."""
-        durations = self._durations(one.speed, key)
+        durations = self._durations(one, key)
         sources, targets = self._ends_of_moves
         return Body(
             sources,
@@ -478,6 +567,16 @@ class Patrol:
             nodes[first : last + 1, place.nodes] += chance
             moves[first : last + 1, place.moves] += chance
         return nodes, moves
+
+    def sensor_chances(self, node: int, move: int, time: int) -> list[float]:
+        """Return the probability of each sensor that detects arrivals at a node, or inside a move if `node` is −1."""
+        found = []
+        for number, one in enumerate(self.sensors, 1):
+            key = f"sensors[{number}]"
+            place, (first, last) = self.map.place(one.at, f"{key}.at"), self.times(one.times, f"{key}.times")
+            if first <= time <= last and (place.nodes[node] if node >= 0 else place.moves[move]):
+                found.append(float(one.detection))
+        return found
 
     @cached_property
     def attacking(self) -> Party:

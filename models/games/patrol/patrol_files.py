@@ -22,9 +22,9 @@ from .units_payoff import check_commitment
 #: The keys of the file, and of its payoffs; the keys of other tables are the fields of their type.
 _KEYS = (
     *("map", "steps", "begin", "end", "step", "speed", "length", "names", "failure", "units", "attackers", "payoffs"),
-    *("limits", "sensors", "closures", "areas", "uncertainty", "scenarios", "commitment"),
+    *("limits", "sensors", "closures", "traffic", "areas", "uncertainty", "scenarios", "commitment"),
 )
-_PAYOFFS = ("meeting", "step")
+_PAYOFFS = ("meeting", "step", "detections", "forfeits")
 #: Why keys that a user may expect do not exist.
 _ADVICE = {
     "sightings": "units and attackers cannot react to each other, because payoffs would not be bilinear in their flows"
@@ -36,6 +36,7 @@ _METRES_PER_SECOND = {"km/h": 1 / 3.6, "m/s": 1.0, "mph": 0.44704}
 _SUCH_AS = {
     "units": 'start = "gate"',
     "attackers": 'entries = ["gate"]',
+    "traffic": 'speed = 0.5 and times = ["07:00", "09:00"]',
     "scenarios": 'name = "match day" and goals = { bank = 5.0 }',
 }
 _AT = 'at = "gate"'

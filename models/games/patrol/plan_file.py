@@ -21,6 +21,7 @@ from .declarations import KINDS
 from .game import PatrolGame, patrol_of
 from .patrol import Patrol
 from .road_map import BOTH_WAYS, RoadMap
+from .route_mixtures import Mixture
 from .uncertainty import Uncertainty
 
 #: The version of the declaration; strategies have the format of strategy files.
@@ -37,6 +38,8 @@ class PatrolPlan:
     ----------
     game : PatrolGame
     profile : Profile
+    routes : Mixture, optional
+        The joint routes of the units, if only the first detection counts: ``solution.state.units``.
     certificate : mapping, optional
         Information on the solution, such as its method and proven bounds.
 
@@ -61,6 +64,7 @@ class PatrolPlan:
     game: PatrolGame
     profile: Profile
     certificate: Mapping[str, Any] = field(default_factory=dict)
+    routes: Mixture | None = None
 
     def __post_init__(self) -> None:
         if type(patrol_of(self.game)) is not Patrol:
@@ -91,6 +95,7 @@ class PatrolPlan:
         arrays = {name: getattr(roads, name) for name in _ARRAYS}
         arrays |= {} if roads.places is None else {"places": roads.places}
         arrays |= {f"behaviour_{strategy.player}": strategy.behaviour for strategy in self.profile}
+        arrays |= {} if self.routes is None else {"routes": self.routes.saved()}
         metadata = {
             "format": FORMAT,
             "version": VERSION,
@@ -123,7 +128,9 @@ class PatrolPlan:
             strategies = [Strategy(game, player, arrays[f"behaviour_{player}"]) for player in range(2)]
             if game.fingerprint != metadata.get("fingerprint"):
                 raise GameFileError("the strategies belong to a patrol other than the declared one")
-            return cls(game, Profile(strategies), dict(metadata.get("certificate") or {}))
+            size = game.sequence_form.treeplexes[1].num_sequences
+            routes = Mixture.restored(arrays["routes"], size) if "routes" in arrays else None
+            return cls(game, Profile(strategies), dict(metadata.get("certificate") or {}), routes)
 
 
 def _patrol(metadata: Mapping[str, Any], arrays: Mapping[str, Any]) -> Patrol:

@@ -276,6 +276,40 @@ class RoadMap(ReadOnly):
         """Return the number of steps of each move at a multiple of the usual speed, rounded up, shape (m,)."""
         return _whole(self.times / speed)
 
+    def durations_at(self, rates: Floats, speed: float = 1.0) -> Whole:
+        """Return the number of steps of each move by the time at which it begins, for speeds that change.
+
+        Parameters
+        ----------
+        rates : ndarray of float64, shape (steps, m)
+            The multiple of the usual speed in each step.
+        speed : float
+            Another multiple, for all steps.
+
+        Returns
+        -------
+        ndarray of int64, shape (steps, m)
+            Rounded up. Moves that do not end with the last step have a duration that leads beyond it.
+
+        Notes
+        -----
+        A move that begins at t ends at the first T with Σ_{t ≤ s < T} rate(s) · speed ≥ its time. A later move never
+        arrives earlier (Ichoua, Gendreau and Potvin 2003).
+
+        References
+        ----------
+        S. Ichoua, M. Gendreau, J.-Y. Potvin (2003), "Vehicle dispatching with time-dependent travel times", European
+        Journal of Operational Research 144.
+        """
+        steps, (columns, of_moves) = len(rates), np.unique(rates, axis=1, return_inverse=True)
+        found = np.empty(rates.shape, dtype=np.int64)
+        for number, column in enumerate(columns.T):
+            own = np.flatnonzero(of_moves.ravel() == number)
+            covered = np.append(0.0, np.cumsum(column * speed))
+            needed = covered[:-1, None] + np.maximum(self.times[own] - _ROUND_OFF, _ROUND_OFF)
+            found[:, own] = np.searchsorted(covered, needed) - np.arange(steps)[:, None]
+        return found
+
     @cached_property
     def _numbers(self) -> dict[str, int]:
         return {**self.ids, **{name: number for number, name in enumerate(self.nodes)}}

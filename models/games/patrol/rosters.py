@@ -16,7 +16,7 @@ from ....seqform.errors import InvalidStrategyError, UnsupportedProblemError, on
 from ....seqform.functional import Functional
 from ....seqform.game import Game
 from ....seqform.interchange.files import check_suffix
-from ....seqform.interchange.page import Content, Page, facts, first_rows, heading, prose, table
+from ....seqform.interchange.page import Content, Page, element, facts, first_rows, heading, prose, table
 from ....seqform.polytope import best_response_value
 from ....seqform.strategy import Profile, Strategy
 from .crews import WEEK, assigned_crews, least_difference, repetitions
@@ -33,8 +33,15 @@ BLOCKS = {"all": 0, "month": 30, "week": WEEK, "none": 1}
 _SUFFIXES = (".csv", ".ics", ".html")
 #: Hours of the day that are not night.
 _BY_DAY = range(6, 22)
-#: Each crew begins on a new sheet of paper.
-_STYLE = "@media print { h2.crew { break-before: page } }"
+#: Each crew begins on a new sheet of paper; on narrow screens each route has a line of its own.
+_STYLE = """@media print { h2.crew { break-before: page } }
+@media screen and (max-width: 36rem) {
+  .treeplex h2.crew ~ * thead { display: none }
+  .treeplex h2.crew ~ * :is(table, tbody) { display: block; width: 100% }
+  .treeplex h2.crew ~ * tbody tr { display: flex; flex-wrap: wrap; gap: 0 .8rem; border-bottom: 1px solid #ddd }
+  .treeplex h2.crew ~ * tbody td { border: 0; min-width: 0 }
+  .treeplex h2.crew ~ * tbody td:last-child { flex-basis: 100%; max-width: none }
+}"""
 
 
 @dataclass(frozen=True)
@@ -79,12 +86,16 @@ class Foresight:
         What the best attackers with this knowledge earn on each day.
     planned : float
         What the best attackers earn if they know only the plan.
+    bits : float
+        A proven bound on the mutual information between yesterday's and today's move in the same step, in bits; the
+        largest over units and steps.
     """
 
     yesterday: float
     distances: Floats
     earnings: Floats
     planned: float
+    bits: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,14 +236,15 @@ class Roster(Schedule):
         blocks.append(prose("Times are times of day." if patrol_of(self.game).clock else "Times are in steps."))
         return Page(f"Roster of {len(self.days)} days", tuple(blocks), _STYLE)
 
-    def _shifts(self, crew: str, date: Any) -> list[list[str]]:
+    def _shifts(self, crew: str, date: Any) -> list[list[Content]]:
         """Return a row for each shift of a crew: its day, unit, times and route."""
-        at, rows = patrol_of(self.game).shown_time, []
+        at, rows = patrol_of(self.game).shown_time, list[list[Content]]()
         for place, unit in np.argwhere(self.taken == self.crews.index(crew)).tolist():
             route = list(self._stretches(self.walks[unit], place))
             if route:
                 told = "; ".join(f"{at(one[0])} {in_words(one)}" for one in route)
-                rows.append([*date(place), self._units[unit], f"{at(route[0][0])} to {at(route[-1][1])}", told])
+                whole = element("td", told, cls="word")  # a crew needs the whole route, however long it is
+                rows.append([*date(place), self._units[unit], f"{at(route[0][0])} to {at(route[-1][1])}", whole])
         return rows
 
     def _html_blocks(self) -> Iterator[Content]:
@@ -311,6 +323,11 @@ def roster(
     """
     patrol = patrol_of(game)
     strategy = units_strategy(game, plan, "roster")
+    if patrol.detections == "once":
+        raise UnsupportedProblemError(
+            'detections is "once": units drive joint routes, but a roster draws the routes of each unit independently; '
+            "expected schedule"
+        )
     if patrol.failure > 0.0:
         raise UnsupportedProblemError(
             f"{game.spec}: moves fail with probability {patrol.failure:g}, so a unit has no fixed route, and counts of "
@@ -473,7 +490,7 @@ def _foresight(roster: Roster) -> Foresight:
     """Return how well earlier days predict the days of a roster."""
     game, plan = roster.game, roster.strategy.plan
     form, blocks = game.sequence_form, _blocks(len(roster.days), roster.stratify)
-    distances, earnings, yesterday = [], [], 0.0
+    distances, earnings, yesterday, bits = [], [], 0.0, 0.0
 
     def earned(units: Floats) -> float:
         return best_response_value(form.treeplexes[0], form.gradient(0, [units, units]))
@@ -483,6 +500,7 @@ def _foresight(roster: Roster) -> Foresight:
     for size in set(blocks) - {1}:
         for walks, during in zip(roster.walks, steps, strict=True):
             yesterday = max(yesterday, _yesterday(plan[walks.walker.sequences], during, size))
+            bits = max(bits, _bits(plan[walks.walker.sequences], during, size))
     begins = 0
     for size in blocks:
         own = [walks.moves[begins : begins + size] for walks in roster.walks]
@@ -502,7 +520,7 @@ def _foresight(roster: Roster) -> Foresight:
             distances.append(far)
             earnings.append(earned(today))
         begins += size
-    return Foresight(min(1.0, yesterday), np.array(distances), np.array(earnings), planned)
+    return Foresight(min(1.0, yesterday), np.array(distances), np.array(earnings), planned, bits)
 
 
 def _in_progress(walker: Walker) -> Any:
@@ -526,3 +544,26 @@ def _yesterday(plan: Floats, during: Any, days: int) -> float:
     alone = np.max(during @ (plan * (1.0 - plan))) / (days - 1)
     rounded = np.max((during @ np.sqrt(part * (1.0 - part))) ** 2) / (2.0 * days * (days - 1))
     return float(alone + rounded)
+
+
+def _bits(plan: Floats, during: Any, days: int) -> float:
+    """Return the bound in bits on the mutual information of yesterday's and today's move in a step.
+
+    It is at most log₂(1 + χ²), where χ² sums (P(a, b) − x(a) x(b))² / (x(a) x(b)) over pairs of moves, and at most the
+    entropy of today's move. The differences P(a, b) − x(a) x(b) times N (N − 1) are v(a) − N x(a) (1 − x(a)) for a = b,
+    and otherwise at most √(v(a) v(b)) + N x(a) x(b) in size; see :func:`_yesterday`.
+    """
+    part = np.mod(days * plan, 1.0)
+    made, variance = plan > 0.0, part * (1.0 - part)
+    ratio = np.divide(variance, plan, out=np.zeros_like(plan), where=made)
+
+    def apart(values: Floats) -> Floats:
+        """Return the sum of products over pairs of different moves of each step."""
+        found: Floats = (during @ values) ** 2 - during @ values**2
+        return found
+
+    same = during @ np.where(made, (days * (1.0 - plan) - ratio) ** 2, 0.0)
+    others = apart(ratio) + 2.0 * days * apart(np.sqrt(variance)) + days**2 * apart(plan)
+    squared = (same + others) / (days * (days - 1.0)) ** 2
+    entropy = during @ (-plan * np.log2(np.where(made, plan, 1.0)))
+    return float(np.minimum(np.log1p(squared) / np.log(2.0), entropy).max())

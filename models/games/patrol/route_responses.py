@@ -191,15 +191,18 @@ class _Coverage:
         The cost of catching each route with probability 1.
     hazards, sure : csr_array, shape (routes, num_sequences of player 1)
         −log(1 − p) of each sequence of a unit against each route, and 1 if p is 1; column 0 is empty.
+    costs : ndarray of float64, shape (num_sequences of player 1,)
+        What the units pay for each sequence; that of the empty sequence is paid by every joint route.
     """
 
     constant: float
     weights: Floats
     hazards: sp.csr_array
     sure: sp.csr_array
+    costs: Floats
 
     @classmethod
-    def of(cls, meetings: Encounters, attackers: Mixture) -> "_Coverage":
+    def of(cls, meetings: Encounters, attackers: Mixture, costs: Floats | None) -> "_Coverage":
         attackers = attackers.played
         came = attackers.matrix @ meetings.attending
         hazards, sure = (sp.lil_array(came @ one) for one in (meetings.hazards, meetings.sure))
@@ -211,18 +214,25 @@ class _Coverage:
             base, free = meetings.split(body, attackers.matrix[np.flatnonzero(chosen)])
             weights[chosen] = share * attackers.probabilities[chosen] * free * sensed[chosen]
             constant += share * float(attackers.probabilities[chosen] @ base) + float(weights[chosen].sum())
-        return cls(constant, weights, sp.csr_array(hazards), sp.csr_array(sure))
+        costs = np.zeros(sure.shape[1]) if costs is None else costs
+        return cls(constant, weights, sp.csr_array(hazards), sp.csr_array(sure), costs)
 
     def escaping(self, made: Floats) -> Floats:
         """Return the probability S that each route escapes the units' sequences, which are given as zeros and ones."""
         return np.where(self.sure @ made > 0.0, 0.0, np.exp(-(self.hazards @ made)))
 
     def value(self, made: Floats) -> float:
-        """Return the mixture's payoff."""
-        return self.constant - float(self.weights @ (1.0 - self.escaping(made)))
+        """Return the mixture's payoff, plus what the units pay."""
+        return self.constant - float(self.weights @ (1.0 - self.escaping(made))) + float(self.costs @ made)
 
 
-def best_joint_route(meetings: Encounters, attackers: Mixture, run: Runner = run_plainly, gap: float = 0.0) -> Reply:
+def best_joint_route(
+    meetings: Encounters,
+    attackers: Mixture,
+    run: Runner = run_plainly,
+    gap: float = 0.0,
+    costs: Floats | None = None,
+) -> Reply:
     """Return the joint route of all units that minimises the payoff of a mixture of attackers' routes.
 
     Parameters
@@ -233,16 +243,19 @@ def best_joint_route(meetings: Encounters, attackers: Mixture, run: Runner = run
         Runs HiGHS.
     gap : float
         Permitted distance from the bound.
+    costs : ndarray of float64, shape (num_sequences of player 1,), optional
+        What the units pay for each sequence, in the attackers' payoff: multipliers times limits. Values and bounds
+        contain these costs.
 
     Notes
     -----
     See :class:`~treeplex.models.games.patrol.CaughtOnce`: a maximum coverage program, to which inequalities are added
     where a reply's claimed F exceeds its actual value.
     """
-    cover, treeplex = _Coverage.of(meetings, attackers), meetings.treeplexes[1]
+    cover, treeplex = _Coverage.of(meetings, attackers, costs), meetings.treeplexes[1]
     size, count = treeplex.num_sequences, len(cover.weights)
     cuts = _Cuts(cover)
-    best = better_joint_route(meetings, attackers)
+    best = better_joint_route(meetings, attackers, costs=costs)
     made = routes_matrix([best.route], size).toarray().ravel()
     cuts.begin()
     cuts.add(made, np.full(count, np.inf))
@@ -250,14 +263,14 @@ def best_joint_route(meetings: Encounters, attackers: Mixture, run: Runner = run
     bound = -np.inf
     while True:
         blocks = ProgramBlocks()
-        blocks.add_columns("joint", size - 1, lower=0.0, upper=1.0)
+        blocks.add_columns("joint", size - 1, objective=-cover.costs[1:], lower=0.0, upper=1.0)
         blocks.add_columns("caught", count, objective=cover.weights, lower=0.0, upper=1.0)
         _add_flow(blocks, "joint", treeplex, slice(1, size))
         cuts.give(blocks)
         program = blocks.program(maximise=True)
         start = np.concatenate([made[1:], 1.0 - cover.escaping(made)])
         found = IntegerProgram.of(program, "joint").solve(run, gap / 2, start)
-        bound = max(bound, cover.constant - found.bound)
+        bound = max(bound, cover.constant + float(cover.costs[0]) - found.bound)
         reply = np.append(1.0, found.columns[program.columns["joint"]])
         value = cover.value(reply)
         if value < best.value:
@@ -266,19 +279,21 @@ def best_joint_route(meetings: Encounters, attackers: Mixture, run: Runner = run
             return Reply(best.route, best.value, min(best.value, bound))
 
 
-def better_joint_route(meetings: Encounters, attackers: Mixture, emphasis: Floats | float = 1.0) -> Reply:
+def better_joint_route(
+    meetings: Encounters, attackers: Mixture, emphasis: Floats | float = 1.0, costs: Floats | None = None
+) -> Reply:
     """Return a good joint route: in two rounds, each unit in turn catches as much as it can of what the others miss.
 
     The attackers' routes are weighted by an emphasis each. The bound is meaningless.
     """
-    cover, treeplex = _Coverage.of(meetings, attackers), meetings.treeplexes[1]
+    cover, treeplex = _Coverage.of(meetings, attackers, costs), meetings.treeplexes[1]
     made = np.zeros(treeplex.num_sequences)
     made[0] = 1.0
     for body in meetings.bodies[1] * 2:
         made[body] = 0.0
         gains = _chances(cover.hazards, cover.sure).T @ (cover.weights * emphasis * cover.escaping(made))
         gradient = np.zeros(len(made))
-        gradient[body] = gains[body]
+        gradient[body] = gains[body] - cover.costs[body]
         made[body] = best_response_plan(treeplex, gradient).plan[body]
     return Reply(np.flatnonzero(made > 0.5), cover.value(made), -np.inf)
 

@@ -191,7 +191,7 @@ def keeping(body: Body, rules: Sequence[Rule], who: str) -> Body:
         body,
         sources=before,
         targets=after,
-        durations=body.durations[moves],
+        durations=body.durations[..., moves],
         num_nodes=len(keys),
         entry_nodes=np.searchsorted(keys, product.number(body.entry_nodes, [np.zeros(1, dtype=np.int64)] * len(rules))),
         ends=None if ends.all() else ends,

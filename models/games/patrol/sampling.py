@@ -8,6 +8,7 @@ import numpy as np
 
 from ....seqform.arrays import Floats
 from ....seqform.budget import Budget
+from .route_mixtures import Mixture
 from .walker import Mask, Party, Walker, Whole
 
 #: Number of random numbers drawn at once, for several days.
@@ -110,3 +111,36 @@ def _walked(walker: Walker, behaviour: Floats, drawn: Floats) -> tuple[Whole, Ma
             (walker.times[made] + walker.durations[made]) * size + walker.after[made],
         )
     return moves, failed
+
+
+def own_part(walker: Walker, route: Whole) -> Whole:
+    """Return a body's part of a joint route: its moves, and the choice of its entry."""
+    first, last = int(walker.sequences[0]), int(walker.sequences[-1])
+    if walker.body.chooses:
+        first = int(walker.entry_sequences[0])
+    chosen: Whole = route[(route >= first) & (route <= last)]
+    return chosen
+
+
+def drawn_walks(units: Party, mixture: Mixture, days: Sequence[int], seed: int) -> tuple[Walks, ...]:
+    """Return the routes of each unit on several days, drawn together from a mixture of joint routes.
+
+    Parameters
+    ----------
+    units : Party
+    mixture : Mixture
+    days : sequence of int
+        Their numbers. Day n has the generator ``numpy.random.default_rng([seed, n])``, so it does not depend on others.
+    seed : int
+    """
+    drawn: Floats = np.array([np.random.default_rng([seed, day]).random() for day in days])
+    levels = np.cumsum(mixture.probabilities)
+    chosen = np.searchsorted(levels, drawn * levels[-1], side="right")
+    found = []
+    for walker in units.walkers:
+        moves = np.full((len(mixture.routes), walker.body.last), -1)
+        for number, route in enumerate(mixture.routes):
+            own = own_part(walker, route) - int(walker.sequences[0])
+            moves[number, : len(own)] = own
+        found.append(Walks(walker, moves[chosen], np.zeros((len(days), walker.body.last), dtype=bool)))
+    return tuple(found)

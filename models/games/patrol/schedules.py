@@ -21,7 +21,8 @@ from ....seqform.strategy import Profile, Strategy, check_same_game, check_strat
 from ...constraints import LinearConstraint, RiskConstraint
 from ...play.simulation import mean_interval
 from .game import patrol_of
-from .sampling import Walks, sampled_walks
+from .route_mixtures import Mixture
+from .sampling import Walks, drawn_walks, sampled_walks
 
 #: Confidence level of the interval that compares a limit's expectation with the drawn days.
 CONFIDENCE = 0.997
@@ -251,7 +252,15 @@ class Schedule(Displayed):
         yield first_rows(self._columns, rows, len(rows), "save writes all", words=(1, 4, 5, 6))
 
 
-def schedule(game: Game, plan: Strategy | Profile, *, days: int = 30, seed: int, day: int | None = None) -> Schedule:
+def schedule(
+    game: Game,
+    plan: Strategy | Profile,
+    *,
+    days: int = 30,
+    seed: int,
+    day: int | None = None,
+    routes: Mixture | None = None,
+) -> Schedule:
     """Draw random routes for the units of a patrol.
 
     Parameters
@@ -267,11 +276,14 @@ def schedule(game: Game, plan: Strategy | Profile, *, days: int = 30, seed: int,
         days.
     day : int, optional
         Draw only this day, from 1 to `days`.
+    routes : Mixture, optional
+        The joint routes to draw from if only the first detection counts: ``solution.state.units``, or the attribute
+        ``routes`` of a saved plan.
 
     Raises
     ------
     UnsupportedProblemError
-        If the game is not a patrol, or has no units.
+        If the game is not a patrol, or has no units; or if only the first detection counts and there are no routes.
     InvalidStrategyError
         If the plan belongs to another game, or a number is not an integer or out of range.
 
@@ -279,7 +291,8 @@ def schedule(game: Game, plan: Strategy | Profile, *, days: int = 30, seed: int,
     -----
     At each time and place each unit independently draws its move with the plan's probability; see
     :func:`~treeplex.models.games.patrol.sampling.sampled_walks`. If moves may fail, failures are drawn too. A route is
-    then one possibility, and a unit that is held up elsewhere continues by the plan.
+    then one possibility, and a unit that is held up elsewhere continues by the plan. With `routes`, all units together
+    drive one joint route, drawn with its probability.
 
     Examples
     --------
@@ -299,7 +312,14 @@ def schedule(game: Game, plan: Strategy | Profile, *, days: int = 30, seed: int,
     if day is not None:
         day = check_whole(day, "day", InvalidStrategyError, f"[1, {days}]")
     numbers: Sequence[int] = range(1, days + 1) if day is None else [day]
-    walks = sampled_walks(patrol.patrolling, strategy.behaviour, numbers, seed)
+    if routes is not None:
+        walks = drawn_walks(patrol.patrolling, routes, numbers, seed)
+    elif patrol.detections == "once":
+        raise UnsupportedProblemError(
+            'detections is "once", so units drive joint routes; expected routes=solution.state.units, or plan.routes'
+        )
+    else:
+        walks = sampled_walks(patrol.patrolling, strategy.behaviour, numbers, seed)
     return Schedule(game, strategy, tuple(numbers), seed, walks)
 
 

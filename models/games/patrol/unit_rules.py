@@ -61,6 +61,14 @@ class _Given:
                 raise InvalidGameError(f"{what} is {shown(given, 60)}, but the patrol has no clock; expected steps")
             return min(check_whole(given, what, InvalidGameError, "[1, inf)"), self.patrol.steps + 1)
 
+    def lengths(self, most: int) -> tuple[Whole, Whole | None]:
+        """Return the durations of moves, at most `most`, by phase, and the phase of each time if they depend on it."""
+        rows = np.minimum(self.body.durations, most)
+        if rows.ndim == 1:
+            return rows[None], None
+        found, phases = np.unique(rows, axis=0, return_inverse=True)
+        return found, phases.ravel()
+
     def region(self, places: Any, what: str) -> Region:
         """Return a group of places."""
         with about(what):
@@ -166,12 +174,13 @@ def _refuel(given: _Given) -> Iterator[Rule]:
     said = given.keys(given.value, given.what, _REFUEL, _REFUEL)
     body, at = given.body, given.nodes(said["at"], f"{given.what}.at")
     most = given.steps(said["every"], f"{given.what}.every")
+    lengths, phases = given.lengths(most + 1)
 
     def step(states: Whole, moves: Whole, phase: int) -> Whole:
-        after = states + body.durations[moves]
+        after = states + lengths[phase, moves]
         return np.where(after > most, -1, np.where(at[body.targets[moves]], 0, after))
 
-    yield Rule("refuel", most + 1, step)
+    yield Rule("refuel", most + 1, step, phases=phases)
 
 
 def _district(given: _Given) -> Iterator[Rule]:
@@ -206,14 +215,14 @@ def _counting(name: str, least: bool) -> Callable[[_Given], Iterator[Rule]]:
 def _max_shift(given: _Given) -> Iterator[Rule]:
     """Wait at the base before and after a time of work. A state is the number of steps since the work began."""
     body, most = given.body, given.steps(given.value, given.what)
-    base = given.patrol.unit_base(given.number)
+    base, (lengths, phases) = given.patrol.unit_base(given.number), given.lengths(most + 1)
 
     def step(states: Whole, moves: Whole, phase: int) -> Whole:
-        after = states + body.durations[moves]
+        after = states + lengths[phase, moves]
         idle = body.waits[moves] & (body.sources[moves] == base) & ((states == 0) | (states == most))
         return np.where(idle, states, np.where(after > most, -1, after))
 
-    yield Rule("max_shift", most + 1, step)
+    yield Rule("max_shift", most + 1, step, phases=phases)
 
 
 def _handover(given: _Given) -> Iterator[Rule]:

@@ -31,7 +31,8 @@ class Body:
     Attributes
     ----------
     sources, targets, durations : ndarray of int64, shape (m,)
-        The moves, sorted by source; a move from a node to itself is waiting. Durations are in steps.
+        The moves, sorted by source; a move from a node to itself is waiting. Durations are in steps; if they depend on
+        the time at which a move begins, they have the shape (steps, m), and no move overtakes a later one.
     num_nodes : int
     entry_times, entry_nodes : ndarray of int64, shape (e,)
         When and where it may begin; a single entry unless it chooses.
@@ -93,6 +94,11 @@ class Body:
         waits: Mask = self.sources == self.targets if self.still is None else self.still
         return waits
 
+    def lasting(self, time: int) -> Whole:
+        """Return the duration of each move that begins at a time, shape (m,)."""
+        durations: Whole = self.durations if self.durations.ndim == 1 else self.durations[time]
+        return durations
+
     def fails(self, time: int) -> Mask:
         """Return whether each move may fail if it begins at a time."""
         return ~self.waits if self.failure > 0.0 and time > 0 else np.zeros(len(self.sources), dtype=bool)
@@ -121,10 +127,11 @@ class Body:
 
     def _leads(self, alive: Mask, time: int) -> Mask:
         """Return whether each move may begin at a time, and arrives in time for the walk to continue or end."""
-        leads = time + self.durations <= self.last
+        arrivals = time + self.lasting(time)
+        leads: Mask = arrivals <= self.last
         if self._is_free:
             return leads
-        leads &= alive[np.minimum(time + self.durations, self.last), self.targets]
+        leads &= alive[np.minimum(arrivals, self.last), self.targets]
         if self.opened is not None:
             leads &= self.opened[time]
         fails = self.fails(time)
@@ -158,7 +165,7 @@ class Body:
             before = reached[time]
             fails = self.fails(time)[begun]
             arriving = begun[~fails] if self.failure >= 1.0 else begun
-            reached[time + self.durations[arriving], self.targets[arriving]] = True
+            reached[time + self.lasting(time)[arriving], self.targets[arriving]] = True
             reached[time + 1, self.sources[begun[fails]]] = True
         return reached
 
@@ -438,7 +445,8 @@ def _walked(body: Body, built: _Built, start: int) -> Walker:
     made = [body.moves_at(time, reached) for time in range(body.last)]
     times = np.repeat(np.arange(body.last), [len(moves) for moves in made])
     moves = np.concatenate(made)
-    sources, targets, durations = body.sources[moves], body.targets[moves], body.durations[moves]
+    sources, targets = body.sources[moves], body.targets[moves]
+    durations = body.durations[moves] if body.durations.ndim == 1 else body.durations[times, moves]
     # Moves are in order of time and source, so those of one infoset are contiguous.
     places, counts = np.unique(times * body.num_nodes + sources, return_counts=True)
     numbers = np.full((body.last + 1, body.num_nodes), -1)
