@@ -232,7 +232,7 @@ def jobs_within_budget(boards: "BoardSet", jobs: int | None) -> int:
 
 
 def _largest(boards: "BoardSet") -> list[str]:
-    """Return a board of each kind of suits and pairing: the others of its kind have about the same size."""
+    """Return one board for each kind of suits and pairing: all boards of a kind have about the same size."""
     from ..models.games.holdem.flops import Texture
 
     found: dict[Any, str] = {}

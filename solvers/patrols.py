@@ -189,7 +189,7 @@ def what_if(solution: Solution, changes: Iterable[str], **how: Any) -> WhatIf:
     changes : iterable of str
         ``unit NODE`` adds a unit with its base there. ``without UNIT`` removes a unit and the limits on it. ``close
         PLACE`` closes a node or an edge (``close bank -- mill``) for everybody. A limit replaces the limit with the
-        same left side. ``units`` tries one more unit at each base, and one less of each. ``without rule NAME`` removes
+        same left side. ``units`` tries one more unit at each base, and one fewer of each. ``without rule NAME`` removes
         a rule such as ``no_return`` from all units, or with ``no_return(UNIT)`` from one; ``rules`` tries this for each
         rule.
     **how
@@ -303,7 +303,7 @@ def changed_patrols(patrol: Patrol, text: str) -> Mapping[str, Patrol]:
     if word == "close" and rest:
         patrol.map.place(rest, "what if: the closed place")
         return {f"close {rest}": replace(patrol, closures=[*patrol.closures, Closure(rest)])}
-    raise InvalidGameError(f"what if: {shown(text, 60)}, expected {_FORMS}, or units (one unit more and one less)")
+    raise InvalidGameError(f"what if: {shown(text, 60)}, expected {_FORMS}, or units (one unit more and one fewer)")
 
 
 def _without_rule(patrol: Patrol, text: str) -> list[Unit]:
