@@ -63,7 +63,7 @@ class Review:
         How much the losses may exceed losses of the value of the game, in big blinds per 100 hands, because the
         strategies are not exactly an equilibrium; ``None`` if a game is not zero-sum.
     left_out : dict of str to int
-        Hands, and later decisions of hands, that were not reviewed, by reason.
+        By reason, how many hands were not reviewed, or not to their end.
     confidence : float
     games : dict of str to str
         The names of the solved games, and what is assumed about hands in each.
