@@ -188,6 +188,10 @@ class _Raise(_Forgetful):
         return RaiseBot(self.pots)
 
 
+#: Not an f-string in the annotation, which Sphinx cannot read.
+_FILE_OR_SAMPLES = f"the file's, or {SAMPLES}"
+
+
 @dataclass(frozen=True)
 class _Threshold(_Forgetful):
     file: Annotated[str | None, About("file with its numbers", shown="made by hand", form="FILE")] = None
@@ -198,7 +202,7 @@ class _Threshold(_Forgetful):
             minimum=1,
             maximum=MOST_SAMPLES,
             large=True,
-            shown=f"the file's, or {SAMPLES}",
+            shown=_FILE_OR_SAMPLES,
         ),
     ] = None
 
