@@ -122,10 +122,10 @@ def _proof(problem: Problem, method: Method, outcome: Outcome) -> tuple[Profile,
     if outcome.exact is not None:
         # The fractions prove the optimum. The certificate has them rounded; its other entries come from the floats.
         exact = outcome.exact.certificate
-        assert exact.lower is not None
-        assert exact.upper is not None
-        objective = float(outcome.exact.objective)
-        certificate = replace(certificate, objective=objective, lower=float(exact.lower), upper=float(exact.upper))
+        bounds = {name: getattr(exact, name) for name in ("objective", "lower", "upper")}
+        rounded = {name: None if number is None else float(number) for name, number in bounds.items()}
+        regrets = exact.regrets and tuple(map(float, exact.regrets))
+        certificate = replace(certificate, **rounded, regrets=regrets)  # type: ignore[arg-type]
     return profile, certificate
 
 
@@ -144,7 +144,8 @@ def _message(
 ) -> str:
     """Return the meaning of the status of this solve, in one line."""
     if outcome.exact is not None:
-        return "proven optimal in exact fractions"
+        optimal = outcome.exact.certificate.regrets is None
+        return "proven optimal in exact fractions" if optimal else "equilibrium, proven in exact fractions"
     if status is Status.OPTIMAL and not problem.error_proves:
         return "optimal according to the solver (not certified)"
     if status is Status.ITERATION_LIMIT and options.tol == 0.0 and not remark:

@@ -301,7 +301,12 @@ QUICK = Suite(
         ),
         # Convex, and therefore a cone program.
         *ask("kuhn", _TWO, "cvxpy ccfr@1e-4", near=0.5),
-        *ask("kuhn", "epsilon-nash", "branch-and-bound cfr@1e-3 cfr+@1e-4 dcfr@1e-4 pcfr+@1e-4", alone=True),
+        *ask(
+            "kuhn",
+            "epsilon-nash",
+            "lemke rational branch-and-bound cfr@1e-3 cfr+@1e-4 dcfr@1e-4 pcfr+@1e-4",
+            alone=True,
+        ),
         *ask("kuhn", "best-response --opponent uniform", "highs-simplex cvxpy rational", known="1/2"),
         *ask("kuhn", "rnr --opponent uniform --p 1/2", "highs-simplex cvxpy rational", known="5/36"),
         *ask("kuhn", "rnr --opponent uniform --p 1/4 --player 1", "highs-simplex cvxpy rational"),

@@ -135,7 +135,8 @@ def test_flows_have_equilibria_too():
 
 def test_defaults():
     small = matrix_game([[3, 0], [5, 1]], [[3, 5], [0, 1]])
-    assert solve(EpsilonNash(small)).method.name == "branch-and-bound"
+    assert solve(EpsilonNash(small)).method.name == "lemke"
+    assert solve(EpsilonNash(small, maximise="0")).method.name == "branch-and-bound"
     assert solve(Nash(small), "dcfr", tol=1e-3).status is Status.CONVERGED
     limited = EpsilonNash(small, parse_constraint("0/_:b <= 0.5", small))
     assert limited.usual_method == "dcfr"
