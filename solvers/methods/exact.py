@@ -326,7 +326,7 @@ class Lemke(Method):
     >>> places = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[2, 0], [0, 1]], [[1, 0], [0, 2]]))
     >>> solution = solve(EpsilonNash(places), "lemke")
     >>> solution.regrets, solution.iterations
-    ((0.0, 0.0), 5)
+    ((0.0, 0.0), 3)
     """
 
     largest: Annotated[
