@@ -182,6 +182,8 @@ def _values(solution: "Solution") -> Iterator[Row]:
     if problem.penalty is not None:
         yield Row("penalty", float(problem.penalty), setting, " per unit of violation")
         yield Row("objective", solution.objective, payoff, " to player 0, the value with penalties")
+    elif isinstance(value, tuple) and solution.objective is not None:
+        yield Row("objective", solution.objective, payoff, f", the {problem.meaning}")
     elif player is not None and not roles:
         yield Row("player", player)
         whom = f" to player {player}" if problem.name != "style" else ""  # the objective of a style is not a payoff

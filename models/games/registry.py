@@ -257,7 +257,8 @@ def load_game(spec: "str | os.PathLike[str]", **parameters: Any) -> "Game":
     spec : str or path-like
         One of three forms. ``name`` or ``name:key=value,key=value``, where values are integers, decimals, fractions
         (``1/3``), ``true``, ``false`` or one of a parameter's choices. The name of a file that ends with ``.efg``,
-        ``.graphml``, ``.json`` or ``.npz``, or with ``.toml`` for a hold'em spot. Or ``openspiel:`` followed by
+        ``.nfg``, ``.graphml``, ``.json``, ``.npz`` or ``.csv``, or with ``.toml`` for a hold'em spot, a patrol or two
+        matrices. Or ``openspiel:`` followed by
         OpenSpiel's name of a game.
     **parameters
         Parameters by keyword, for games by name only; they take precedence over those in `spec`.
