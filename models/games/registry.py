@@ -20,18 +20,21 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Reference:
-    """A known value of a game and its source.
+    """A known value of a game, or the payoffs in its equilibria, and the source.
 
     Parameters
     ----------
     value : Fraction or float
-        Player 0's payoff in equilibrium; a ``Fraction`` if it is exact.
+        Player 0's payoff in equilibrium; a ``Fraction`` if it is exact. ``None`` in a general-sum game.
     source : str
         The source of the value, and its precision.
+    equilibria : tuple of tuple
+        The players' payoffs in the equilibria, if they are known; the value is then one of them.
     """
 
-    value: Fraction | float
+    value: Fraction | float | None
     source: str
+    equilibria: tuple[tuple[Fraction | float, ...], ...] = ()
 
 
 def known_value(value: Fraction, source: str) -> Callable[[Any], Reference]:
@@ -124,6 +127,7 @@ class Family:
             **self.parts(rules),
             reference_value=None if known is None else known.value,
             reference_source="" if known is None else known.source,
+            reference_equilibria=() if known is None else known.equilibria,
             citation=self.citation,
         )
 
@@ -158,6 +162,7 @@ _OWN = {
     "matching_pennies": "matrix_games:MATCHING_PENNIES",
     "rps": "matrix_games:ROCK_PAPER_SCISSORS",
     "repeated_rps": "matrix_games:REPEATED_ROCK_PAPER_SCISSORS",
+    "textbook": "textbook:FAMILY",
     "transit": "transit_family:FAMILY",
     "depth_limited_figure_2": "small_trees:FIGURE_2",
     "coin": "small_trees:COIN",
