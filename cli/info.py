@@ -182,7 +182,7 @@ def _about(game: "Game") -> dict[str, Any]:
         "value": None if value is None else float(value),
         "value_exact": str(value) if isinstance(value, Fraction) else None,
         "value_source": game.reference_source or None,
-        "equilibria": [list(map(str, paid)) for paid in game.reference_equilibria] or None,
+        "equilibria": [list(map(str, paid)) for paid in getattr(game.rules, "equilibria", ())] or None,
         "citation": game.citation or None,
     }
 

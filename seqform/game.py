@@ -36,9 +36,7 @@ class Facts(TypedDict, total=False):
     reference_value : Fraction or float
         Player 0's value in a zero-sum game, if it is known.
     reference_source : str
-        The source of the reference value or equilibria.
-    reference_equilibria : tuple of tuple
-        The players' payoffs in the equilibria, if they are known.
+        The source of the reference value.
     citation : str
         The source of the game.
     learned_to : float
@@ -54,7 +52,6 @@ class Facts(TypedDict, total=False):
 
     reference_value: Fraction | float | None
     reference_source: str
-    reference_equilibria: tuple[tuple[Fraction | float, ...], ...]
     citation: str
     learned_to: float | None
     exact_up_to: int | None
@@ -148,7 +145,6 @@ class Game(HasSequenceForm, Displayed):
         self.rules: Rules | None = rules if rules is not None else tree
         self.reference_value = facts.get("reference_value")
         self.reference_source = facts.get("reference_source", "")
-        self.reference_equilibria = facts.get("reference_equilibria", ())
         self.citation = facts.get("citation", "")
         #: Seconds spent on building its forms so far.
         self.build_seconds = 0.0

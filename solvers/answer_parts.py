@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -41,6 +41,15 @@ class ExactAnswer:
     def rounded_plans(self) -> tuple[Floats, ...]:
         """The plans in floats."""
         return tuple(plan.astype(np.float64) for plan in self.plans)
+
+    def rounded(self, certificate: Certificate) -> Certificate:
+        """Return a certificate of the plans in floats with what the fractions prove, rounded."""
+        exact = self.certificate
+        objective, lower, upper = (
+            None if number is None else float(number) for number in (exact.objective, exact.lower, exact.upper)
+        )
+        regrets = None if exact.regrets is None else tuple(map(float, exact.regrets))
+        return replace(certificate, objective=objective, lower=lower, upper=upper, regrets=regrets)
 
     @property
     def objective(self) -> Fraction:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Reference:
-    """A known value of a game, or the payoffs in its equilibria, and the source.
+    """A known value of a game and its source.
 
     Parameters
     ----------
@@ -28,13 +28,10 @@ class Reference:
         Player 0's payoff in equilibrium; a ``Fraction`` if it is exact. ``None`` in a general-sum game.
     source : str
         The source of the value, and its precision.
-    equilibria : tuple of tuple
-        The players' payoffs in the equilibria, if they are known; the value is then one of them.
     """
 
     value: Fraction | float | None
     source: str
-    equilibria: tuple[tuple[Fraction | float, ...], ...] = ()
 
 
 def known_value(value: Fraction, source: str) -> Callable[[Any], Reference]:
@@ -127,7 +124,6 @@ class Family:
             **self.parts(rules),
             reference_value=None if known is None else known.value,
             reference_source="" if known is None else known.source,
-            reference_equilibria=() if known is None else known.equilibria,
             citation=self.citation,
         )
 

@@ -226,6 +226,11 @@ class Textbook(ExplicitTree):
         """Number of players."""
         return len(CATALOGUE[self.game].equilibria[0])
 
+    @property
+    def equilibria(self) -> tuple[tuple[Fraction, ...], ...]:
+        """The players' payoffs in the Nash equilibria; of two players, in all extreme ones."""
+        return tuple(tuple(map(Fraction, paid)) for paid in CATALOGUE[self.game].equilibria)
+
     def payoffs(self, state: Any) -> _Paid:
         """Return the players' payoffs at a leaf."""
         return cast(_Paid, self._node(state))
@@ -234,8 +239,7 @@ class Textbook(ExplicitTree):
 def _reference(rules: Textbook) -> Reference:
     known = CATALOGUE[rules.game]
     zero_sum = all(sum(paid) == 0 for paid in known.equilibria)
-    value = Fraction(known.equilibria[0][0]) if zero_sum else None
-    return Reference(value, known.source, tuple(tuple(map(Fraction, paid)) for paid in known.equilibria))
+    return Reference(rules.equilibria[0][0] if zero_sum else None, known.source)
 
 
 FAMILY = Family(

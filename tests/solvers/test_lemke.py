@@ -194,7 +194,7 @@ def test_chance_in_thirds_is_exact():
                 drawn.add_edge((card, bet), (card, bet, call), action=str(call))
     solution = solve(Nash(Game.from_tree(drawn)), "rational")
     assert solution.exact.certificate.regrets == (0, 0)
-    assert solution.message == "equilibrium, proven in exact fractions"
+    assert solution.message == "proven in exact fractions"
     record = solution.to_dict()
     assert record["values_exact"] == [str(one) for one in solution.value]
     assert record["value"] == [float(one) for one in solution.value]
