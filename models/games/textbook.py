@@ -45,7 +45,7 @@ def _number(text: str) -> Fraction:
 
 
 def _centipede() -> Decision:
-    """Return the four-move centipede of McKelvey and Palfrey: whoever takes gets four fifths of a pile that doubles."""
+    """Return the four-move centipede of McKelvey and Palfrey: the taker gets four fifths of a pile that doubles."""
     node: Any = (_number("32/5"), _number("8/5"))
     for turn in range(3, -1, -1):
         large, small = Fraction(2, 5) * 2**turn, Fraction(1, 10) * 2**turn
