@@ -343,6 +343,7 @@ QUICK = Suite(
         # NashConv, three times the exploitability, is below 1e-3: theory does not guarantee this with three players,
         # but the certificate proves it.
         *ask("kuhn:players=3", "nash", "cfr@3e-4 cfr+@3e-4 dcfr@3e-4 pcfr+@3e-4", alone=True),
+        *ask("textbook:game=inspection", "epsilon-nash", "lemke rational branch-and-bound", alone=True),
         *ask(
             "leduc",
             "nash",
