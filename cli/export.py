@@ -34,7 +34,7 @@ _PLAYER = 1
 
 
 #: The export formats of games, which are also file suffixes.
-FORMATS = tuple(name for name, each in GAME_FORMATS.items() if each.holds != "a declaration")
+FORMATS = tuple(name for name, each in GAME_FORMATS.items() if each.writer or name in ("mps", "lp"))
 #: The content of each format, for the help.
 _CONTENTS = "; ".join(
     f"{one_of(names)} for {held}" for held, names in groupby(FORMATS, lambda name: GAME_FORMATS[name].holds)

@@ -182,6 +182,7 @@ def _about(game: "Game") -> dict[str, Any]:
         "value": None if value is None else float(value),
         "value_exact": str(value) if isinstance(value, Fraction) else None,
         "value_source": game.reference_source or None,
+        "equilibria": [list(map(str, paid)) for paid in getattr(game.rules, "equilibria", ())] or None,
         "citation": game.citation or None,
     }
 
@@ -239,6 +240,14 @@ def infoset_records(player: int, treeplex: "Treeplex") -> list[dict[str, Any]]:
     return records
 
 
+def _equilibria(record: dict[str, Any], source: str) -> Row | None:
+    """Return the row of known equilibria; ``None`` if the game has a value, or none are known."""
+    if record["equilibria"] is None or record["value"] is not None:
+        return None
+    paid = ", ".join(f"({', '.join(payoffs)})" for payoffs in record["equilibria"])
+    return Row("equilibria", f"they pay {paid}{source}")
+
+
 def _print(record: dict[str, Any], infosets: Infosets | None) -> None:
     value = record["value_exact"] or (None if record["value"] is None else f"{record['value']:.13g}")
     source = f"  ({record['value_source']})" if record["value_source"] else ""
@@ -266,7 +275,7 @@ def _print(record: dict[str, Any], infosets: Infosets | None) -> None:
         Row("infosets", record["infosets"], listed),
         *walked,
         Row("functionals", _functionals(record) if record["functionals"] else None),
-        Row("value", "not known" if value is None else f"{value}{source}"),
+        _equilibria(record, source) or Row("value", "not known" if value is None else f"{value}{source}"),
         Row("action_words", [f"{word} is {label}" for word, label in record["action_words"].items()], several(str)),
         Row("citation", record["citation"] or "none"),
         Row("fingerprint", record["fingerprint"]),

@@ -149,8 +149,8 @@ METHOD = typer.Option("--method", metavar="M", help="The method; 'treeplex metho
 RUN, SPOT, CURVE, BOUNDS = "Long runs", "Hold'em spots", "Curves", "Bounds on the opponent"
 
 GAME_HELP = (
-    "NAME or NAME:key=value,… as listed by 'treeplex games'; a file (.efg, .graphml, .json, .npz, or .toml for a "
-    "hold'em spot); or openspiel:NAME."
+    "NAME or NAME:key=value,… as listed by 'treeplex games'; a file (.efg, .nfg, .graphml, .json, .npz, .csv, "
+    "or .toml for a hold'em spot); or openspiel:NAME."
 )
 GameArgument = Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP)]
 JsonOption = Annotated[

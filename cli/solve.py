@@ -13,7 +13,8 @@ from .solve_options import Asked, Curve, Files, OfSpot, SolveLimits, Supplied
 #: The keys of the JSON of every solve.
 KEYS = (
     *("game", "parameters", "problem", "question", "method", "options", "tolerance", "player", "status", "message"),
-    *("objective", "value", "value_exact", "values", "objective_exact", "gain_exact", "lower", "upper", "gap"),
+    *("objective", "value", "value_exact", "values", "values_exact", "objective_exact"),
+    *("gain_exact", "lower", "upper", "gap"),
     "exploitability",
     *(
         "regrets",

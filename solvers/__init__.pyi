@@ -29,6 +29,7 @@ from .methods import ExternalSamplingCCFR as ExternalSamplingCCFR
 from .methods import ExternalSamplingMCCFR as ExternalSamplingMCCFR
 from .methods import HiGHS as HiGHS
 from .methods import HSPCFRPlus as HSPCFRPlus
+from .methods import Lemke as Lemke
 from .methods import Method as Method
 from .methods import MirrorProx as MirrorProx
 from .methods import OutcomeSamplingCCFR as OutcomeSamplingCCFR

@@ -2,10 +2,13 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+import numpy as np
+
 from ..models.problems import Certificate
+from ..seqform.arrays import Floats
 from ..seqform.rationals import SHOWN_DIGITS, Fractions, fraction_text, shown_number, to_fraction
 from ..seqform.strategy import Strategy
 
@@ -21,7 +24,8 @@ class ExactAnswer:
     multipliers : mapping of str to Fraction
         By constraint.
     certificate : Certificate
-        The certificate of the plans and multipliers, in fractions; its lower and upper bounds are equal.
+        The certificate of the plans and multipliers, in fractions; its lower and upper bounds are equal, or the regrets
+        are 0.
     """
 
     plans: tuple[Fractions, ...]
@@ -32,6 +36,20 @@ class ExactAnswer:
     def value(self) -> Fraction | None:
         """Player 0's expected payoff; ``None`` if the problem is not about payoffs."""
         return to_fraction(self.certificate.value[0]) if self.certificate.value else None
+
+    @property
+    def rounded_plans(self) -> tuple[Floats, ...]:
+        """The plans in floats."""
+        return tuple(plan.astype(np.float64) for plan in self.plans)
+
+    def rounded(self, certificate: Certificate) -> Certificate:
+        """Return a certificate of the plans in floats with what the fractions prove, rounded."""
+        exact = self.certificate
+        objective, lower, upper = (
+            None if number is None else float(number) for number in (exact.objective, exact.lower, exact.upper)
+        )
+        regrets = None if exact.regrets is None else tuple(map(float, exact.regrets))
+        return replace(certificate, objective=objective, lower=lower, upper=upper, regrets=regrets)
 
     @property
     def objective(self) -> Fraction:
@@ -50,6 +68,8 @@ class ExactAnswer:
         return to_fraction(self.certificate.exploitability)
 
     def __repr__(self) -> str:
+        if self.certificate.objective is None:
+            return f"ExactAnswer(value={fraction_text(self.value or Fraction(0), SHOWN_DIGITS)})"
         return f"ExactAnswer(objective={fraction_text(self.objective, SHOWN_DIGITS)})"
 
 

@@ -97,10 +97,11 @@ def record_of(solution: "Solution") -> dict[str, Any]:
         "status": str(solution.status),
         "message": solution.message,
         "objective": solution.objective,
-        "value": list(value) if isinstance(value, tuple) else None if value is None else float(value),
+        "value": list(map(float, value)) if isinstance(value, tuple) else None if value is None else float(value),
         "value_exact": fraction_text(value) if isinstance(value, Fraction) else None,
+        "values_exact": None if solution.exact is None else [_exact_text(one) for one in solution.values or ()],
         "values": None if solution.values is None else [float(one) for one in solution.values],
-        "objective_exact": None if solution.exact is None else fraction_text(solution.exact.objective),
+        "objective_exact": None if solution.exact is None else _exact_text(solution.exact.certificate.objective),
         "gain_exact": None if solution.exact is None else _exact_text(solution.exact.certificate.gain),
         "lower": solution.lower,
         "upper": solution.upper,
@@ -181,6 +182,8 @@ def _values(solution: "Solution") -> Iterator[Row]:
     if problem.penalty is not None:
         yield Row("penalty", float(problem.penalty), setting, " per unit of violation")
         yield Row("objective", solution.objective, payoff, " to player 0, the value with penalties")
+    elif isinstance(value, tuple) and solution.objective is not None:
+        yield Row("objective", solution.objective, payoff, f", the {problem.meaning}")
     elif player is not None and not roles:
         yield Row("player", player)
         whom = f" to player {player}" if problem.name != "style" else ""  # the objective of a style is not a payoff

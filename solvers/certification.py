@@ -120,12 +120,7 @@ def _proof(problem: Problem, method: Method, outcome: Outcome) -> tuple[Profile,
     if unmet:
         profile, certificate = proven(problem, profile, outcome.multipliers, outcome.dual_certificate)
     if outcome.exact is not None:
-        # The fractions prove the optimum. The certificate has them rounded; its other entries come from the floats.
-        exact = outcome.exact.certificate
-        assert exact.lower is not None
-        assert exact.upper is not None
-        objective = float(outcome.exact.objective)
-        certificate = replace(certificate, objective=objective, lower=float(exact.lower), upper=float(exact.upper))
+        certificate = outcome.exact.rounded(certificate)
     return profile, certificate
 
 
@@ -144,7 +139,7 @@ def _message(
 ) -> str:
     """Return the meaning of the status of this solve, in one line."""
     if outcome.exact is not None:
-        return "proven optimal in exact fractions"
+        return f"proven{' optimal' * (outcome.exact.certificate.regrets is None)} in exact fractions"
     if status is Status.OPTIMAL and not problem.error_proves:
         return "optimal according to the solver (not certified)"
     if status is Status.ITERATION_LIMIT and options.tol == 0.0 and not remark:

@@ -172,10 +172,9 @@ class Solution(Drawn, Displayed):
         """
         if self.infeasibility is not None:
             return None
-        if self.exact is not None and self.exact.value is not None:
-            return self.exact.value
-        value = self.certificate.value
-        return value[0] if len(value) in (1, 2) and self.certificate.regrets is None else value
+        proven = self.certificate if self.exact is None or self.exact.value is None else self.exact.certificate
+        value = proven.value
+        return value[0] if len(value) in (1, 2) and proven.regrets is None else value
 
     @property
     def values(self) -> tuple[Any, ...] | None:

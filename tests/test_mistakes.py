@@ -139,7 +139,7 @@ COMMANDS = [
     ("style kuhn --target bet@first>=0.4 --method cfr", "cfr is not for style", "pref-cfr"),
     # files
     ("info none.efg", "none.efg", "no such file"),
-    ("info kuhn.gbt", "'.gbt'", "expected one of .efg, .graphml, .json, .npz"),
+    ("info kuhn.gbt", "'.gbt'", "expected one of .efg, .nfg, .graphml, .json, .npz"),
     ("info log.jsonl", "'.jsonl'", "treeplex fit reads it"),
     ("info eq.json", "eq.json", "treeplex show reads it"),
     ("info hello.efg", "received hello", "expected EFG"),

@@ -301,7 +301,12 @@ QUICK = Suite(
         ),
         # Convex, and therefore a cone program.
         *ask("kuhn", _TWO, "cvxpy ccfr@1e-4", near=0.5),
-        *ask("kuhn", "epsilon-nash", "branch-and-bound cfr@1e-3 cfr+@1e-4 dcfr@1e-4 pcfr+@1e-4", alone=True),
+        *ask(
+            "kuhn",
+            "epsilon-nash",
+            "lemke rational branch-and-bound cfr@1e-3 cfr+@1e-4 dcfr@1e-4 pcfr+@1e-4",
+            alone=True,
+        ),
         *ask("kuhn", "best-response --opponent uniform", "highs-simplex cvxpy rational", known="1/2"),
         *ask("kuhn", "rnr --opponent uniform --p 1/2", "highs-simplex cvxpy rational", known="5/36"),
         *ask("kuhn", "rnr --opponent uniform --p 1/4 --player 1", "highs-simplex cvxpy rational"),
@@ -338,6 +343,7 @@ QUICK = Suite(
         # NashConv, three times the exploitability, is below 1e-3: theory does not guarantee this with three players,
         # but the certificate proves it.
         *ask("kuhn:players=3", "nash", "cfr@3e-4 cfr+@3e-4 dcfr@3e-4 pcfr+@3e-4", alone=True),
+        *ask("textbook:game=inspection", "epsilon-nash", "lemke rational branch-and-bound", alone=True),
         *ask(
             "leduc",
             "nash",

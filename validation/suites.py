@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from ..seqform.game import Game
 
 
+def _paid(solution: Solution) -> Any:
+    """Return the value of a solution, or all players' payoffs in floats."""
+    return tuple(map(float, solution.value)) if isinstance(solution.value, tuple) else solution.value
+
+
 def _value(row: "Row") -> str:
     """Format a row's value; values of several players lose their leading zeros."""
     if isinstance(row.value, tuple):
@@ -236,7 +241,7 @@ def _judged(case: Case, solution: Solution, exact: Solution | None) -> Row:
     objective = solution.objective if comparison is None else comparison.objective
     return _row(
         case,
-        value=solution.value if objective is None else float(objective),
+        value=_paid(solution) if objective is None else float(objective),
         exact_value=None if comparison is None else comparison.exact_objective,
         difference=None if comparison is None else comparison.difference,
         error=solution.problem.error(solution.certificate),

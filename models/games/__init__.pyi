@@ -16,3 +16,4 @@ from .small_trees import DepthLimitedFigure2 as DepthLimitedFigure2
 from .small_trees import DepthLimitedFigure10 as DepthLimitedFigure10
 from .small_trees import GadgetTrap1 as GadgetTrap1
 from .small_trees import GadgetTrap2 as GadgetTrap2
+from .textbook import Textbook as Textbook

@@ -38,9 +38,11 @@ class Format(NamedTuple):
 #: The formats by name: their suffixes without the dot.
 FORMATS = {
     "efg": Format("the tree", "read_efg", "write_efg"),
+    "nfg": Format("the normal form", "read_nfg", "write_nfg"),
     "graphml": Format("the tree", "read_graphml", "write_graphml"),
     "json": Format("the tree", "read_json", "write_json"),
     "npz": Format("the matrices", "read_matrices", "write_matrices", binary=True),
+    "csv": Format("a table of payoffs", "read_payoff_table"),
     "toml": Format("a declaration"),
     "mps": Format("a problem's linear program"),
     "lp": Format("a problem's linear program"),
@@ -114,8 +116,8 @@ def game_from_file(path: str, parameters: Mapping[str, Any] | None = None) -> "G
     Parameters
     ----------
     path : str
-        ``.efg``, ``.graphml`` and ``.json`` contain trees, ``.npz`` matrices, and ``.toml`` a hold'em spot or a
-        patrol.
+        ``.efg``, ``.graphml`` and ``.json`` contain trees, ``.nfg`` and ``.csv`` normal forms, ``.npz`` matrices, and
+        ``.toml`` a hold'em spot, a patrol or two matrices of payoffs.
     parameters : mapping, optional
         Must be empty.
 
@@ -141,10 +143,10 @@ def game_from_file(path: str, parameters: Mapping[str, Any] | None = None) -> "G
     with naming(path):
         if given:
             raise GameFileError(f"a game in a file takes no parameters, received {one_line(', '.join(given))}")
+        suffix = Path(path).suffix.lower()
         foreign = foreign_file(path)
         if foreign is not None:
             raise GameFileError(str(foreign))
-        suffix = Path(path).suffix.lower()
         name = Path(path).stem
         if suffix == ".toml" or (suffix not in SUFFIXES and _is_spot(path)):
             return _game_of_toml(path)
@@ -162,13 +164,18 @@ def game_from_file(path: str, parameters: Mapping[str, Any] | None = None) -> "G
 
 
 def _game_of_toml(path: str) -> "Game":
+    from ...seqform.game import Game
+    from ...seqform.interchange.normal_form import declared_payoffs
     from ...seqform.interchange.toml_table import read_toml
     from .patrol.patrol_files import is_patrol, read_patrol
 
-    if is_patrol(read_toml(path)):
+    declared = read_toml(path)
+    if is_patrol(declared):
         from .patrol import PatrolGame
 
         return PatrolGame(read_patrol(path))
+    if "payoffs" in declared and "board" not in declared:
+        return Game(Path(path).stem, spec=path, tree=declared_payoffs(declared).freeze())
     from .holdem import HoldemSpot
 
     return HoldemSpot.from_file(path).game

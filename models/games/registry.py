@@ -25,12 +25,12 @@ class Reference:
     Parameters
     ----------
     value : Fraction or float
-        Player 0's payoff in equilibrium; a ``Fraction`` if it is exact.
+        Player 0's payoff in equilibrium; a ``Fraction`` if it is exact. ``None`` in a general-sum game.
     source : str
         The source of the value, and its precision.
     """
 
-    value: Fraction | float
+    value: Fraction | float | None
     source: str
 
 
@@ -158,6 +158,7 @@ _OWN = {
     "matching_pennies": "matrix_games:MATCHING_PENNIES",
     "rps": "matrix_games:ROCK_PAPER_SCISSORS",
     "repeated_rps": "matrix_games:REPEATED_ROCK_PAPER_SCISSORS",
+    "textbook": "textbook:FAMILY",
     "transit": "transit_family:FAMILY",
     "depth_limited_figure_2": "small_trees:FIGURE_2",
     "coin": "small_trees:COIN",
@@ -257,7 +258,8 @@ def load_game(spec: "str | os.PathLike[str]", **parameters: Any) -> "Game":
     spec : str or path-like
         One of three forms. ``name`` or ``name:key=value,key=value``, where values are integers, decimals, fractions
         (``1/3``), ``true``, ``false`` or one of a parameter's choices. The name of a file that ends with ``.efg``,
-        ``.graphml``, ``.json`` or ``.npz``, or with ``.toml`` for a hold'em spot. Or ``openspiel:`` followed by
+        ``.nfg``, ``.graphml``, ``.json``, ``.npz`` or ``.csv``, or with ``.toml`` for a hold'em spot, a patrol or two
+        matrices. Or ``openspiel:`` followed by
         OpenSpiel's name of a game.
     **parameters
         Parameters by keyword, for games by name only; they take precedence over those in `spec`.

@@ -22,12 +22,12 @@ class Decision:
     infoset : str
         The label of the infoset.
     branches : mapping
-        The result of each action: another node, or player 0's payoff.
+        The result of each action: another node, or player 0's payoff (in a general-sum game, all players' payoffs).
     """
 
     player: int
     infoset: str
-    branches: "Mapping[str, Decision | Deal | int]"
+    branches: "Mapping[str, Decision | Deal | int | tuple[Fraction | int, ...]]"
 
 
 @dataclass(frozen=True)
@@ -43,40 +43,19 @@ class Deal:
     """
 
     chances: Mapping[str, Fraction]
-    branches: "Mapping[str, Decision | Deal | int]"
+    branches: "Mapping[str, Decision | Deal | int | tuple[Fraction | int, ...]]"
 
 
-class SmallTree:
-    """The rules of a two-player zero-sum game with an explicit tree.
-
-    A family derives from it a frozen dataclass without fields and gives it a ``name`` and a ``tree``.
+class ExplicitTree:
+    """The rules of a game with an explicit tree, except its players and payoffs.
 
     Attributes
     ----------
     tree : Decision or Deal
         The root.
-    model : mapping
-        A model of the opponent, player 1: ``{infoset: {action: probability}}``, as accepted by
-        :meth:`Strategy.from_dict <treeplex.Strategy.from_dict>`. Empty if the game has no model.
-
-    Notes
-    -----
-    No action is seen by all players, so only the number of actions is public.
-
-    Examples
-    --------
-    >>> from treeplex.models.games.small_trees import Decision, SmallTree
-    >>> class Guess(SmallTree):
-    ...     tree = Decision(1, "_", {side: Decision(0, "_", {"H": side == "H", "T": side == "T"}) for side in "HT"})
-    >>> rules = Guess()
-    >>> state = rules.child(rules.initial_state(), "T")
-    >>> rules.player(state), rules.infoset(state), rules.public_state(state), rules.actions(state)
-    (0, '_', 1, ('H', 'T'))
     """
 
-    num_players: ClassVar[int] = 2
     tree: ClassVar[Decision | Deal]
-    model: ClassVar[Model] = {}
 
     # A state is the outcomes and actions so far.
 
@@ -113,6 +92,36 @@ class SmallTree:
         """Return the label of the decision."""
         label: str = self._node(state).infoset
         return label
+
+
+class SmallTree(ExplicitTree):
+    """The rules of a two-player zero-sum game with an explicit tree.
+
+    A family derives from it a frozen dataclass without fields and gives it a ``name`` and a ``tree``.
+
+    Attributes
+    ----------
+    model : mapping
+        A model of the opponent, player 1: ``{infoset: {action: probability}}``, as accepted by
+        :meth:`Strategy.from_dict <treeplex.Strategy.from_dict>`. Empty if the game has no model.
+
+    Notes
+    -----
+    No action is seen by all players, so only the number of actions is public.
+
+    Examples
+    --------
+    >>> from treeplex.models.games.small_trees import Decision, SmallTree
+    >>> class Guess(SmallTree):
+    ...     tree = Decision(1, "_", {side: Decision(0, "_", {"H": side == "H", "T": side == "T"}) for side in "HT"})
+    >>> rules = Guess()
+    >>> state = rules.child(rules.initial_state(), "T")
+    >>> rules.player(state), rules.infoset(state), rules.public_state(state), rules.actions(state)
+    (0, '_', 1, ('H', 'T'))
+    """
+
+    num_players: ClassVar[int] = 2
+    model: ClassVar[Model] = {}
 
     def public_state(self, state: Any) -> int:
         """Return the number of actions taken by the players."""

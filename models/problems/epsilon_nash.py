@@ -1,9 +1,10 @@
 """Approximate Nash equilibria of games that are not zero-sum."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from ...seqform.arrays import Floats
 from ...seqform.checks import check_choice
@@ -12,6 +13,7 @@ from ...seqform.evaluate import best_response_values
 from ...seqform.game import Game
 from ...seqform.parameters import About
 from ...seqform.polytope import best_response_value
+from ...seqform.rationals import Fractions, exact_best_response_value, exact_residual
 from ...seqform.strategy import Profile, check_same_game
 from ..constraints import Constraint, LinearConstraint, collect_constraints
 from ..declarations import Constraints
@@ -23,8 +25,8 @@ from .problem import Problem
 if TYPE_CHECKING:
     from .equilibria import EquilibriumProgram
 
-#: Up to this many sequences of both players together, an integer program finds an exact equilibrium by default.
-_SMALL = 60
+#: Up to this many sequences of both players together, Lemke's algorithm finds an exact equilibrium by default.
+_SMALL = 2_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +63,11 @@ class EpsilonNash(Problem):
     Notes
     -----
     Such a game has no value: equilibria may pay differently, and an ε-equilibrium need not be close to one. So there
-    are no bounds, and a strategy is not safe by itself. In small games of two players an integer program finds an exact
-    equilibrium, by default up to 60 sequences; :class:`EquilibriumProgram
-    <treeplex.models.problems.equilibria.EquilibriumProgram>` states it. ε then proves the equilibrium; branch and bound
+    are no bounds, and a strategy is not safe by itself. In games of two players Lemke's algorithm finds an exact
+    equilibrium, by default up to 2,000 sequences: :class:`Complementarity
+    <treeplex.models.problems.complementarity.Complementarity>` states the conditions. If an objective is given, an
+    integer program finds the best equilibrium of a small game: :class:`EquilibriumProgram
+    <treeplex.models.problems.equilibria.EquilibriumProgram>`. In both cases ε proves the equilibrium; branch and bound
     claims that no other equilibrium has a larger objective.
 
     Averages of regret minimisation need not converge to an equilibrium; this is proven only if payoffs sum to zero. In
@@ -151,18 +155,18 @@ class EpsilonNash(Problem):
         """Support for payoffs that do not sum to zero, for constraints, and for more than two players if needed."""
         several = {Feature.PLAYERS} if self.game.num_players > 2 else set[str]()
         chosen = {Feature.SELECTION} if self.maximise else set[str]()
-        return self.always_needs | several | chosen | ({Feature.CONSTRAINTS} if self.constraints else set())
+        return self.always_needs | several | chosen | ({Feature.LIMITED_REGRETS} if self.constraints else set())
 
     @property
     def usual_method(self) -> str:  # type: ignore[override]
-        """The default method: ``branch-and-bound`` for objectives and small games of two players, else ``dcfr``."""
+        """The default method: ``branch-and-bound`` for an objective, ``lemke`` for two players, else ``dcfr``."""
         if self.maximise is not None:
             return "branch-and-bound"
         game = self.game
         if game.num_players > 2 or self.constraints or game.public_form is not None:
             return "dcfr"
         count = sum(treeplex.num_sequences for treeplex in game.sequence_form.treeplexes)
-        return "branch-and-bound" if count <= _SMALL else "dcfr"
+        return "lemke" if count <= _SMALL else "dcfr"
 
     @property
     def error_proves(self) -> bool:  # type: ignore[override]
@@ -210,6 +214,29 @@ class EpsilonNash(Problem):
         if self.maximise is None:
             return found
         return replace(found, objective=sum(w * value for w, value in zip(self.weights, values, strict=True)))
+
+    def certify_exact(self, plans: Sequence[Fractions]) -> Certificate:
+        """Compute a certificate from plans in fractions; all its numbers except the residual are fractions.
+
+        Parameters
+        ----------
+        plans : sequence of ndarray of Fraction
+            A plan per player, of two.
+        """
+        from ..programs.triplets import exact_payoffs
+
+        values: list[Any] = []
+        best: list[Any] = []
+        residual = Fraction(0)
+        for player, (treeplex, plan) in enumerate(zip(self.game.sequence_form.treeplexes, plans, strict=True)):
+            payoffs = exact_payoffs(self.game, player)
+            paid = (payoffs if player == 0 else payoffs.T) @ plans[1 - player]
+            values.append(plan @ paid)
+            best.append(exact_best_response_value(treeplex, paid))
+            residual = max(residual, exact_residual(treeplex, plan))
+        regrets = tuple(most - value for most, value in zip(best, values, strict=True))
+        found = Certificate.of_regrets(values, best, float(residual))
+        return replace(found, value=tuple(values), exploitability=sum(regrets) / 2, regrets=regrets)
 
     def _constrained(self, profile: Profile, multipliers: Mapping[str, float]) -> Certificate:
         """Return the certificate whose regrets follow from multipliers of the players' constraints."""

@@ -17,6 +17,7 @@ class Feature(StrEnum):
     TILT = "a payoff against a model of the opponent"
     FLOOR = "a floor under what a strategy guarantees"
     CONSTRAINTS = "constraints"
+    LIMITED_REGRETS = "constraints in a general-sum game"
     CONVEX = "constraints that are not linear"
     REPLIES = "an opponent whose plans are images of others"
     FLOAT_REPLIES = "such an opponent in floats only"

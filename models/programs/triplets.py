@@ -119,12 +119,12 @@ class Triplets:
         return Triplets(self.shape, rows[kept], columns[kept], values[kept])
 
 
-def exact_payoffs(game: Game) -> Triplets:
-    """Return the payoff matrix A in fractions."""
+def exact_payoffs(game: Game, player: int = 0) -> Triplets:
+    """Return the payoff matrix of one of two players in fractions."""
     form = game.sequence_form
     if game.rules is None or not _alike(game.exact_sequence_form, form):
-        return Triplets.of(form.A)
-    entries = game.exact_sequence_form.exact_payoffs(0)
+        return Triplets.of(form.payoff_matrix(player))
+    entries = game.exact_sequence_form.exact_payoffs(player)
     shape = (form.treeplexes[0].num_sequences, form.treeplexes[1].num_sequences)
     return Triplets.from_entries(shape, list(entries), list(entries.values()))
 

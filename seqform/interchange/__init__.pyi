@@ -17,6 +17,11 @@ from .node_link import format_json as format_json
 from .node_link import parse_json as parse_json
 from .node_link import read_json as read_json
 from .node_link import write_json as write_json
+from .normal_form import format_nfg as format_nfg
+from .normal_form import parse_nfg as parse_nfg
+from .normal_form import read_nfg as read_nfg
+from .normal_form import read_payoff_table as read_payoff_table
+from .normal_form import write_nfg as write_nfg
 from .openspiel import game_from_openspiel as game_from_openspiel
 from .openspiel_policies import policy_from_strategies as policy_from_strategies
 from .openspiel_policies import profile_from_policy as profile_from_policy

@@ -1,6 +1,5 @@
 """The reader of Gambit's ``.efg`` files, which returns game trees."""
 
-import codecs
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -29,7 +28,7 @@ from .efg_text import (
     parse_number,
     unquote,
 )
-from .files import check_memory, naming, read_bytes
+from .files import check_memory, decoded, naming, read_bytes
 
 #: The largest number of nodes that is read, and the largest number of nodes times players.
 MAX_NODES = 10_000_000
@@ -343,7 +342,7 @@ def read_efg(path: str | os.PathLike[str]) -> GameTree:
     """
     content = read_bytes(path, _EXPANSION)
     with naming(path):
-        return parse_efg(_decode(content))
+        return parse_efg(decoded(content))
 
 
 def parse_efg(text: str) -> GameTree:
@@ -417,15 +416,6 @@ def parse_efg(text: str) -> GameTree:
     graph = NodeReader(text, len(header["players"])).read(cursor.position)
     graph.graph.update(header)
     return GameTree(graph)
-
-
-def _decode(content: bytes) -> str:
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise GameFileError("the file is in UTF-16, expected UTF-8", line=1, column=1)
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError:
-        return content.decode("latin-1")
 
 
 def _read_prologue(cursor: Cursor) -> dict[str, Any]:

@@ -97,6 +97,22 @@ def read_bytes(path: str | os.PathLike[str], expansion: int = 1, limit: int = MA
         return content
 
 
+def decoded(content: bytes) -> str:
+    """Return the text of a file in UTF-8, or in Latin-1, which older programs write.
+
+    Raises
+    ------
+    GameFileError
+        If the file is in UTF-16.
+    """
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise GameFileError("the file is in UTF-16, expected UTF-8", line=1, column=1)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
 def regular_size(path: str | os.PathLike[str]) -> int:
     """Return the size of a regular file in bytes, without opening it.
 
@@ -172,7 +188,7 @@ def check_suffix(path: str | os.PathLike[str], what: str, suffixes: Sequence[str
 
 #: How the library's files begin, what they contain, and which command reads them.
 _BEGINNINGS = (
-    (rb"EFG |<\?xml|<graphml", "a game", "treeplex info"),
+    (rb"EFG |NFG |<\?xml|<graphml", "a game", "treeplex info"),
     (rb'\{"directed"|board\s*=', "a game", "treeplex info"),
     (rb'\{"treeplex_log"|\{"seat"', "a play log", "treeplex fit"),
     (rb'\{\s*"format": *"treeplex strategies"|player,infoset,|NE,', "strategies", "treeplex show"),

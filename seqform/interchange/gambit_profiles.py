@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import numpy as np
+
 from ..errors import InvalidStrategyError, shown
 from ..game import Game
-from ..sequence_form import SequenceForm
-from ..strategy import Profile
+from ..sequence_form import SequenceForm, sequence_form_of
+from ..strategy import Profile, Strategy
+from ..strategy_files import parse_json
 from .encoding import to_json
 
 
@@ -55,7 +58,11 @@ def profile_from_gambit(game: Game | SequenceForm, profile: Any) -> Profile:
         ]
     except (AttributeError, KeyError, TypeError, ValueError):
         raise InvalidStrategyError(f"{shown(profile)} is not a pygambit behaviour profile") from None
-    return Profile.from_json(game, to_json(played))
+    # Gambit leaves out players without infosets.
+    treeplexes = sequence_form_of(game).treeplexes
+    found = {player: np.ones(1) for player, treeplex in enumerate(treeplexes) if not treeplex.num_infosets}
+    found |= parse_json(to_json(played), game).vectors
+    return Profile([Strategy(game, player, found[player]) for player in sorted(found)])
 
 
 def _nested(profile: Any) -> list[list[list[Any]]]:

@@ -395,7 +395,7 @@ def _checked(text: str, kinds: dict[str, Any], depth: int = 0) -> dict[str, Any]
             f"OpenSpiel: unknown game {shown(name, 60)}{nearest(name, kinds)}; pyspiel.registered_names() lists them"
         )
     if name in _FILE_GAMES:
-        raise InvalidGameError(f"OpenSpiel: {name} reads a file; pass the .efg file itself to load_game")
+        raise InvalidGameError(f"OpenSpiel: {name} reads a file; pass the .efg or .nfg file itself to load_game")
     if depth > _DEEPEST:
         raise InvalidGameError(f"OpenSpiel: {shown(text, 60)} is nested in {depth} games; expected at most {_DEEPEST}")
     defaults = kinds[name].parameter_specification

@@ -55,8 +55,8 @@ def foreign_content(content: bytes) -> Signature | None:
     Examples
     --------
     >>> from treeplex.seqform.interchange.signatures import foreign_content
-    >>> print(foreign_content(b'NFG 1 R "Pennies" { "Even" "Odd" }').kind)
-    a game in normal form (Gambit's .nfg)
+    >>> print(foreign_content(b"#AGG").kind)
+    an action graph game (Gambit's .agg or .bagg)
     >>> foreign_content(b'EFG 2 R "Pennies" { "Even" "Odd" }')
     """
     begins = content[:_HEAD].removeprefix(codecs.BOM_UTF8).lstrip(b" \t\r\n")

@@ -11,7 +11,7 @@ import highspy
 import numpy as np
 import scipy.sparse as sp
 
-from ...models.problems import SaddleProblem
+from ...models.problems import EpsilonNash, SaddleProblem
 from ...models.programs.linear_program import LinearProgram
 from ...models.programs.rational_program import RationalProgram
 from ...models.saddle import Answer, rational_program, read_solution
@@ -53,7 +53,7 @@ _STOPPED = {
 }
 
 
-def run(method: "Rational", problem: SaddleProblem, options: Options) -> Outcome:
+def run(method: "Rational", problem: SaddleProblem | EpsilonNash, options: Options) -> Outcome:
     """Solve a problem's rational program; see :class:`~treeplex.solvers.Rational`."""
     if options.start is not None:
         raise InvalidOptionError(f"{method.name} does not accept a start: use an iterative method")
@@ -61,10 +61,15 @@ def run(method: "Rational", problem: SaddleProblem, options: Options) -> Outcome
     treeplexes = problem.game.sequence_form.treeplexes
     size = sum(treeplex.num_sequences + treeplex.num_infosets for treeplex in treeplexes) // 2
     if size > method.largest:
+        other = "dcfr" if isinstance(problem, EpsilonNash) else "highs-simplex"
         raise UnsupportedProblemError(
             f"{problem.game.spec} has {size:,} sequences and infosets per player, too many for method {method.name}, "
-            f"which accepts at most {method.largest:,}: use highs-simplex"
+            f"which accepts at most {method.largest:,}: use {other}"
         )
+    if isinstance(problem, EpsilonNash):
+        from .lemke_in_fractions import run as find_equilibrium
+
+        return find_equilibrium(method, problem, options)
     program = rational_program(problem.exact_canonical)
     begun = counted_now()
     solver = _Refinement(program, begun + seconds_left(options.time_limit), options.max_iterations)

@@ -100,6 +100,9 @@ class Rational(Method):
     and parameters, a float of at most fifteen digits counts as that decimal. A longer float, and a probability of an
     opponent's strategy, counts as the simplest fraction that rounds to it.
 
+    In a general-sum game of two players, :class:`Lemke` finds the basis of an equilibrium, which is computed and
+    checked in the same way: no player gains anything by playing differently.
+
     Parameters
     ----------
     largest : int
@@ -124,7 +127,7 @@ class Rational(Method):
     ] = 5_000
 
     name: ClassVar[str] = "rational"
-    serves: ClassVar[frozenset[str]] = LINEAR
+    serves: ClassVar[frozenset[str]] = LINEAR | {Feature.GENERAL_SUM}
     backend: ClassVar[str] = "treeplex.solvers.exact.rational"
     is_exact: ClassVar[bool] = True
     default_tolerance: ClassVar[float] = 1e-9
@@ -293,6 +296,48 @@ class BranchAndBound(Method):
     )
     backend: ClassVar[str] = "treeplex.solvers.exact.branch_and_bound"
     default_tolerance: ClassVar[float] = 1e-8
+
+
+@dataclass(frozen=True)
+class Lemke(Method):
+    """Lemke's algorithm on the sequence form: an equilibrium of a two-player game, general-sum or not.
+
+    The path begins with the players' best responses to a prior, by default uniform play; with ``start``, another one.
+    Its pivots are in floats. If the certificate of the result does not meet the tolerance, the last basis is solved in
+    fractions, and if its solution is not an equilibrium, the path is followed in fractions. The method ``rational``
+    always proves the answer in fractions.
+
+    Parameters
+    ----------
+    largest : int
+        The largest accepted number of sequences of both players. Memory grows with the square of their number, and so
+        does the time of a pivot.
+
+    Notes
+    -----
+    The program in sequence form: D. Koller, N. Megiddo and B. von Stengel, "Efficient computation of equilibria for
+    extensive two-person games", Games and Economic Behavior 14, 1996. The path from a prior: B. von Stengel, A. van den
+    Elzen and D. Talman, "Computing normal form perfect equilibria for extensive two-person games", Econometrica 70,
+    2002. See :doc:`/theory/general-sum`.
+
+    Examples
+    --------
+    >>> from treeplex import EpsilonNash, Game, SequenceForm, solve
+    >>> places = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[2, 0], [0, 1]], [[1, 0], [0, 2]]))
+    >>> solution = solve(EpsilonNash(places), "lemke")
+    >>> solution.regrets, solution.iterations
+    ((0.0, 0.0), 3)
+    """
+
+    largest: Annotated[
+        int, About("largest number of sequences of both players together", minimum=1, large=True, option=False)
+    ] = 6_000
+
+    name: ClassVar[str] = "lemke"
+    serves: ClassVar[frozenset[str]] = frozenset({Feature.GENERAL_SUM})
+    backend: ClassVar[str] = "treeplex.solvers.exact.lemke"
+    takes_start: ClassVar[bool] = True
+    default_tolerance: ClassVar[float] = 1e-9
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,9 @@ SADDLES = frozenset(
     }
 )
 
+#: The features of members on public forms.
+LIMITED = frozenset({Feature.CONSTRAINTS, Feature.LIMITED_REGRETS})
+
 
 @dataclass(frozen=True)
 class RegretMethod(Method):
@@ -137,7 +140,7 @@ class CFR(RegretMethod):
 
     name: ClassVar[str] = "cfr"
     serves: ClassVar[frozenset[str]] = SADDLES
-    serves_in_public_form: ClassVar[frozenset[str]] = frozenset({Feature.CONSTRAINTS})
+    serves_in_public_form: ClassVar[frozenset[str]] = LIMITED
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,7 @@ class CFRPlus(RegretMethod):
     name: ClassVar[str] = "cfr+"
     accumulation: ClassVar[Rule] = rules.CFR_PLUS
     serves: ClassVar[frozenset[str]] = SADDLES
-    serves_in_public_form: ClassVar[frozenset[str]] = frozenset({Feature.CONSTRAINTS})
+    serves_in_public_form: ClassVar[frozenset[str]] = LIMITED
 
 
 @dataclass(frozen=True)
@@ -198,7 +201,7 @@ class DCFR(RegretMethod):
     name: ClassVar[str] = "dcfr"
     accumulation: ClassVar[Rule] = rules.DCFR
     serves: ClassVar[frozenset[str]] = SADDLES
-    serves_in_public_form: ClassVar[frozenset[str]] = frozenset({Feature.CONSTRAINTS})
+    serves_in_public_form: ClassVar[frozenset[str]] = LIMITED
 
     @property
     def local_rule(self) -> Rule:
@@ -228,7 +231,7 @@ class PCFRPlus(RegretMethod):
     name: ClassVar[str] = "pcfr+"
     accumulation: ClassVar[Rule] = rules.PCFR_PLUS
     serves: ClassVar[frozenset[str]] = SADDLES
-    serves_in_public_form: ClassVar[frozenset[str]] = frozenset({Feature.CONSTRAINTS})
+    serves_in_public_form: ClassVar[frozenset[str]] = LIMITED
 
 
 #: The methods that other methods are built on, by name.

@@ -227,8 +227,8 @@ def test_what_a_rake_does_not_go_with_is_refused(raked, capsys):
         "use EpsilonNash (--problem epsilon-nash)"
     )
     assert refusal(capsys, "solve", raked, "--method", "highs") == (
-        "method highs cannot solve epsilon-nash: use branch-and-bound, cfr, cfr+, dcfr, pcfr+, hs-dcfr, "
-        "hs-pcfr+, pdcfr+, sapcfr+, cfvfp, pref-cfr"
+        "method highs cannot solve epsilon-nash: use rational, branch-and-bound, lemke, cfr, cfr+, dcfr, pcfr+, "
+        "hs-dcfr, hs-pcfr+, pdcfr+, sapcfr+, cfvfp, pref-cfr"
     )
 
 

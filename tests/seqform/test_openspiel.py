@@ -716,3 +716,36 @@ def test_every_policy_that_a_solver_returns_becomes_a_file(tmp_path):
         if hasattr(solver, "tabular_average_policy"):
             path.write_text(json.dumps(solver.tabular_average_policy().policy_table()))
             assert exploitability(game, Profile.load(path, game)) < 0.02
+
+
+#: The players' payoffs in an equilibrium of general-sum games; ``None`` if only the regrets are checked.
+GENERAL_SUM = {
+    "matrix_pd": (1.0, 1.0),
+    "matrix_shapleys_game": (1 / 3, 1 / 3),
+    "matrix_bos": None,
+    "matrix_sh": None,
+    "matrix_cd": None,
+    "first_sealed_auction": None,
+    "trade_comm(num_items=2)": None,
+    "repeated_game(stage_game=matrix_pd(),num_repetitions=2)": (2.0, 2.0),
+    "lewis_signaling": None,
+    "tiny_hanabi": None,
+}
+
+
+@pytest.mark.parametrize("name", GENERAL_SUM)
+def test_general_sum_games_have_exact_equilibria(name):
+    pytest.importorskip("pyspiel")
+    solution = solve(Nash(load_game(f"openspiel:{name}")))
+    assert (solution.problem.name, solution.status.value) == ("epsilon-nash", "optimal")
+    assert solution.certificate.epsilon <= 1e-9
+    if GENERAL_SUM[name] is not None:
+        assert solution.value == pytest.approx(GENERAL_SUM[name], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["blotto(coins=4,fields=3)", "matrix_rps", "matrix_mp"])
+def test_constant_sum_games_are_recognised(name):
+    pytest.importorskip("pyspiel")
+    solution = solve(Nash(load_game(f"openspiel:{name}")))
+    assert solution.problem.name == "nash"
+    assert solution.value == pytest.approx(0.0, abs=1e-9)

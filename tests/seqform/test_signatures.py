@@ -63,7 +63,6 @@ LOGS: dict[str, tuple[str, ...]] = {
     "Ignition": ("Ignition Hand #1 TBL#2 HOLDEM No Limit",),
 }
 GAMES: dict[str, tuple[str | bytes, ...]] = {
-    "normal form": ('NFG 1 R "x" { "a" "b" } { 2 2 }\n\n1 -1 0 0 0 0 1 -1', 'NFG 1 D "x" { "a" }'),
     "action graph": ("#AGG\n2\n", "#BAGG\n2\n"),
     "PRISM": ("// a comment\nsmg\n\nplayer p1", "mdp\n\nmodule m", "dtmc\nmodule m"),
     "TexasSolver": ("set_pot 50\nset_effective_stack 200\n", "set_board Qs,Jh,2h\n", "set_range_oop AA\n"),
@@ -185,14 +184,6 @@ def test_a_log_of_another_program_in_a_folder(tmp_path: Path) -> None:
     hands = HandHistories(tmp_path, skip_bad=True)
     assert len(list(hands)) == 1
     assert sum(bad.count for bad in hands.bad) == 2
-
-
-def test_gambit_writes_normal_forms_as_the_table_says() -> None:
-    gambit = pytest.importorskip("pygambit")
-    written = gambit.Game.new_table([2, 2]).to_nfg()
-    found = foreign_content(written.encode() if isinstance(written, str) else written)
-    assert found is not None
-    assert "normal form" in found.kind
 
 
 def test_every_signature_is_tried_and_says_what_to_do() -> None:

@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from effort import few
-from gambit_judge import payoffs_of_all_equilibria
+from gambit_judge import equilibrium_of, payoffs_of_all_equilibria, read_by_gambit
 from random_trees import count_pure_strategies, matrix_game, seeded_tree, to_game
 
 from treeplex import (
@@ -24,6 +24,7 @@ from treeplex import (
 )
 from treeplex.models.games.patrol import Attacker, PatrolGame, Unit
 from treeplex.seqform import best_response_values
+from treeplex.seqform.interchange import profile_from_gambit
 
 OBJECTIVES = {"welfare": (1, 1), "0": (1, 0), "1": (0, 1)}
 
@@ -64,13 +65,17 @@ def check(game, payoffs, accuracy=1e-7):
     """Hold the answers on a game to the payoffs of all its extreme equilibria."""
     stakes = max(1.0, game.stakes)
     found = solve(EpsilonNash(game), "branch-and-bound")
-    assert found.status is Status.OPTIMAL
+    pivoted, proven = solve(EpsilonNash(game), "lemke"), solve(EpsilonNash(game), "rational")
+    assert {one.status for one in (found, pivoted, proven)} == {Status.OPTIMAL}
+    assert proven.exact.certificate.regrets == (0, 0)
+    assert max(pivoted.regrets) <= 1e-12 * stakes
     for name, weights in OBJECTIVES.items():
         best = solve(EpsilonNash(game, maximise=name))
         assert max(best.regrets) <= 1e-9 * stakes
         assert best.objective == pytest.approx(np.dot(weights, best.value), abs=1e-12 * stakes)
         assert best.objective == pytest.approx(max(np.dot(weights, paid) for paid in payoffs), abs=accuracy * stakes)
-        assert np.dot(weights, found.value) <= best.objective + accuracy * stakes
+        for one in (found, pivoted, proven):
+            assert np.dot(weights, [float(paid) for paid in one.value]) <= best.objective + accuracy * stakes
     return found
 
 
@@ -83,10 +88,12 @@ def test_bimatrix_games_against_the_enumeration_of_supports(seed):
     assert len(payoffs) % 2  # without ties the number of equilibria is odd
     found = check(matrix_game(first.tolist(), second.tolist(), rows="abcdef", columns="abcdef"), payoffs)
     assert min(np.abs(np.subtract(found.value, paid)).max() for paid in payoffs) <= 1e-7
+    pivoted = solve(EpsilonNash(matrix_game(first.tolist(), second.tolist())), "lemke").value
+    assert min(np.abs(np.subtract(pivoted, paid)).max() for paid in payoffs) <= 1e-9
 
 
 @few
-@pytest.mark.parametrize("seed", range(400))
+@pytest.mark.parametrize("seed", range(500))
 def test_bimatrix_games_with_ties_against_gambit(seed, tmp_path: Path):
     source = np.random.default_rng(seed)
     first, second = source.integers(-3, 4, size=(2, *source.integers(2, 5, 2)))
@@ -99,6 +106,26 @@ def test_bimatrix_games_with_ties_against_gambit(seed, tmp_path: Path):
 def test_extensive_games_against_gambit(seed, tmp_path: Path):
     game = to_game(small_tree(seed))
     check(game, payoffs_of_all_equilibria(game, tmp_path))
+
+
+@few
+@pytest.mark.parametrize("seed", range(100))
+def test_gambits_own_answers_have_no_regret_and_are_no_better(seed, tmp_path: Path):
+    """Lemke's algorithm in Gambit, and in the smallest games its polynomial equations of all supports."""
+    tree = small_tree(seed)
+    game = to_game(tree)
+    theirs = read_by_gambit(game, tmp_path)
+    pygambit = pytest.importorskip("pygambit")
+    listed = [equilibrium_of(pygambit.nash.lcp_solve(theirs, rational=False))]
+    if math.prod(count_pure_strategies(tree, player) for player in (0, 1)) <= 9:  # larger ones may take minutes
+        listed += pygambit.nash.enumpoly_solve(theirs).equilibria
+    best = {name: solve(EpsilonNash(game, maximise=name)).objective for name in OBJECTIVES}
+    same = load_game(str(tmp_path / "judged.efg"))
+    for one in listed:
+        certificate = EpsilonNash(same).certify(profile_from_gambit(same, one))
+        assert certificate.epsilon <= 1e-4  # enumpoly's own tolerance
+        for name, weights in OBJECTIVES.items():
+            assert np.dot(weights, certificate.value) <= best[name] + 1e-4
 
 
 def test_the_regrets_are_those_of_best_responses():
@@ -135,7 +162,8 @@ def test_flows_have_equilibria_too():
 
 def test_defaults():
     small = matrix_game([[3, 0], [5, 1]], [[3, 5], [0, 1]])
-    assert solve(EpsilonNash(small)).method.name == "branch-and-bound"
+    assert solve(EpsilonNash(small)).method.name == "lemke"
+    assert solve(EpsilonNash(small, maximise="0")).method.name == "branch-and-bound"
     assert solve(Nash(small), "dcfr", tol=1e-3).status is Status.CONVERGED
     limited = EpsilonNash(small, parse_constraint("0/_:b <= 0.5", small))
     assert limited.usual_method == "dcfr"
