@@ -381,7 +381,9 @@ def expecting(hands: "Iterable[Hand]", log: str, *names: str | None) -> "Iterato
         yield hand
     for name in missing if others else ():
         hint = nearest(name, others) or f"; expected {one_of(others)}"
-        raise CommandLineError(f"{log} has no player named {quoted(name, 60)}{hint}")
+        origin = getattr(hands, "origin", "")
+        place = f"{log} ({origin})" if origin else log
+        raise CommandLineError(f"{place} has no player named {quoted(name, 60)}{hint}")
 
 
 def _fit_lines(record: Record, spot: "HoldemSpot", against: str | None, skip_bad: bool, others: dict[str, Any]) -> int:

@@ -14,6 +14,12 @@ from .table import DEALT, Table
 Fields = dict[str, Any] | None
 #: The kinds of files that are read here, as :mod:`treeplex.seqform.interchange.signatures` calls them.
 KINDS = ("a hand history of PokerStars", "a log of the ACPC")
+#: By format, the origin of hands, for messages, which use the fields of PHH.
+ORIGINS = {
+    "pokerstars": "from PokerStars, converted to PHH",
+    "acpc": "from a log of the ACPC, converted to PHH",
+    "slumbot": "from Slumbot, converted to PHH",
+}
 #: The names of Slumbot's client and of Slumbot, and its table.
 CLIENT, SLUMBOT, _SLUMBOT_TABLE = "client", "Slumbot", Table()
 

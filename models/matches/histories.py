@@ -17,7 +17,7 @@ from ...seqform.errors import PlayLogError, one_line, shown
 from ...seqform.interchange.signatures import foreign_file
 from ..play.batches import BadLines, batches, reading, refuse_foreign
 from ..play.lines import LONGEST, BadLineError
-from .formats import BY_LINE, KINDS, fields_of, format_of
+from .formats import BY_LINE, KINDS, ORIGINS, fields_of, format_of
 from .replay import Hand, Replay, amount_of
 from .table import Chips, Table
 
@@ -78,6 +78,8 @@ class HandHistories:
     ----------
     num_hands, num_lines : int
         Numbers read so far.
+    origin : str
+        The other program whose format the last hand had, for messages; empty for PHH.
     bad : tuple of BadLines
         The skipped hands so far, by kind, with the line at which the first one begins; if the source is a folder, its
         message names the file.
@@ -120,7 +122,7 @@ class HandHistories:
 
     def __post_init__(self) -> None:
         self.num_hands = self.num_lines = 0
-        self._name = ""
+        self._name = self.origin = ""
         self._bad: dict[str, BadLines] = {}
 
     @property
@@ -196,12 +198,14 @@ class HandHistories:
         try:
             if size > LONGEST:
                 raise BadLineError("too long", f"the hand is longer than {LONGEST:,} bytes")
+            self.origin = ORIGINS.get(form, "")
             fields = fields_of(form, block, self.table) if form else {}
             if fields is None:
                 return
             hand = _hand(fields, line) if form else read_hand(block, line)
         except BadLineError as error:
-            self._skip(BadLineError(error.kind, _called(header, block) + str(error)), line)
+            origin = f" ({self.origin})" if self.origin else ""
+            self._skip(BadLineError(error.kind, f"{_called(header, block)}{error}{origin}"), line)
         else:
             self.num_hands += 1
             yield hand

@@ -154,3 +154,18 @@ def test_bad_lines_are_named(line: str, said: str) -> None:
     with pytest.raises(PlayLogError, match=said):
         read(line)
     assert read(line, skip_bad=True) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "origin"),
+    [
+        ("STATE:0:r300f:AcAd|KcKd:300|-300:bot1|bot2", "from a log of the ACPC, converted to PHH"),
+        (
+            "PokerStars Hand #7:  Hold'em No Limit ($1/$2 USD)\nSeat 1: a ($2 in chips)",
+            "from PokerStars, converted to PHH",
+        ),
+    ],
+)
+def test_errors_in_the_words_of_phh_say_what_was_converted(text: str, origin: str) -> None:
+    with pytest.raises(PlayLogError, match=rf"\({origin}\)$"):
+        list(HandHistories(io.BytesIO(text.encode())))

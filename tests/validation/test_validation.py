@@ -449,8 +449,9 @@ def test_the_constraints_of_a_game_do_for_those_that_are_not_given() -> None:
     assert [one.name for one in posed.constraints] == ["rest"]
     with pytest.raises(UnsupportedProblemError, match="constrained needs --constrain"):
         Question("constrained").pose(load_game("kuhn"))
-    with pytest.raises(UnsupportedProblemError, match="has constraints, which stackelberg does not take"):
-        Question("stackelberg").pose(limited)
+    assert [one.name for one in Question("stackelberg").pose(limited).constraints] == ["rest"]
+    with pytest.raises(UnsupportedProblemError, match="has constraints, which lbr does not take"):
+        Question("lbr", opponent=["uniform"]).pose(limited)
 
 
 def test_words_that_may_be_repeated_are_read_one_by_one() -> None:
