@@ -13,6 +13,9 @@ from .models.preferences import Prefer as Prefer
 from .models.problems import CDBR as CDBR
 from .models.problems import CDBRNE as CDBRNE
 from .models.problems import CDRNR as CDRNR
+from .models.problems import EFCCE as EFCCE
+from .models.problems import EFCE as EFCE
+from .models.problems import NFCCE as NFCCE
 from .models.problems import SES as SES
 from .models.problems import BestNash as BestNash
 from .models.problems import BestResponse as BestResponse

@@ -31,7 +31,7 @@ KEYS = (
         "relaxations",
     ),
     *("multipliers", "dual_multipliers", "prices", "multiplier_bound", "preference", "steps", "step_levels"),
-    *("step_gaps", "value_errors"),
+    *("recommendations", "step_gaps", "value_errors"),
     *("safety_bound", "history", "iterations", "seconds", "build_seconds", "time", "sizes"),
 )
 

@@ -2,6 +2,7 @@ from .checkpoint import Checkpoint as Checkpoint
 from .commitments import CommitmentOutcome as CommitmentOutcome
 from .commitments import TypeReply as TypeReply
 from .commitments import commitment_outcome as commitment_outcome
+from .correlated_run import CorrelatedRun as CorrelatedRun
 from .depth_limited.agent import Agent as Agent
 from .depth_limited.cfr_value import CFRValue as CFRValue
 from .depth_limited.encounters import encounter as encounter

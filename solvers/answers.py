@@ -6,6 +6,8 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..models.correlation import CorrelationPlan
+from ..models.problems import Correlated
 from ..models.problems.features import Feature
 from ..seqform.game import Game
 from ..seqform.interchange.encoding import json_ready
@@ -126,6 +128,7 @@ def record_of(solution: "Solution") -> dict[str, Any]:
         "prices": {name: asdict(price) for name, price in solution.prices.items()},
         "multiplier_bound": solution.multiplier_bound,
         "preference": solution.kept.preference_record(solution),
+        "recommendations": solution.state.record() if isinstance(solution.state, CorrelationPlan) else None,
         "steps": None if solution.steps is None else list(solution.steps),
         "step_levels": [step.level for step in solution.certificate.steps] or None,
         "step_gaps": [step.gap for step in solution.certificate.steps] or None,
@@ -198,15 +201,24 @@ def _values(solution: "Solution") -> Iterator[Row]:
 
 def _bounds(solution: "Solution") -> Iterator[Row]:
     """Yield the rows of the proven bounds."""
-    regrets, steps = solution.regrets, solution.certificate.steps
+    problem, regrets, steps = solution.problem, solution.regrets, solution.certificate.steps
     if solution.lower is not None and solution.upper is not None:
         kept = ", given the decisions of all earlier steps" if steps else ""
+        if isinstance(problem, Correlated):
+            kept = f" on {problem.meaning}"
         yield Row("proven_bounds", (solution.lower, solution.upper), between(payoff), kept)
         yield Row("gap", solution.gap, error)
     if regrets is not None:
-        yield Row("epsilon", max(regrets), lambda number: f"ε {error(number)}", label="ε-Nash")
+        correlated = isinstance(problem, Correlated)
+        concept = problem.name.upper() if correlated else "Nash"
+        yield Row("epsilon", max(regrets), lambda number: f"ε {error(number)}", label=f"ε-{concept}")
         gains = ", ".join(f"{error(regret)} of player {player}" for player, regret in enumerate(regrets))
-        yield Row("regrets", gains, meaning=f"; NashConv {error(sum(regrets))}")
+        yield Row("regrets", gains, meaning="" if correlated else f"; NashConv {error(sum(regrets))}")
+        if correlated:
+            if isinstance(solution.state, CorrelationPlan) and solution.state.is_short:
+                number = len(solution.state.mixture())
+                yield Row("recommendations", number, count, f" pair{'s' * (number > 1)} of pure plans")
+            return
     yield _exploitability(solution)
     allow = "the reach of subgames" if solution.problem.name == "ses" else "the gain"
     meaning = f", the bound that follows from p, {allow} and the proven gaps"

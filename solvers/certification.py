@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +13,6 @@ from ..seqform.strategy import Profile
 from .methods import Method
 from .outcome import Options, Outcome, Status, nearest_profile
 from .solution import RunState, Solution
-
-if TYPE_CHECKING:
-    pass
 
 #: An exact method's certificate treats smaller numbers as zero, relative to the game's stakes or to penalties paid.
 ROUND_OFF = 1e-12

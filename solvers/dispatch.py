@@ -6,7 +6,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from ..models.problems import Feature, Problem
+from ..models.problems import Problem
 from ..seqform.checks import check_number
 from ..seqform.errors import InvalidOptionError, UnknownMethodError, UnsupportedProblemError, shown
 from ..seqform.limits import doing, loading, seconds_left, stopwatches, timed, too_late
@@ -46,9 +46,9 @@ def _backend(method: Method, problem: Problem) -> Callable[[Problem, Options], O
     """Return the method's backend: its own function, or ``run`` of the module that it names."""
     if callable(method.backend):
         return method.backend
-    in_steps = method.backend_of_steps if Feature.STEPS in problem.needs else None
+    own = next((module for feature, module in method.backends.items() if feature in problem.needs), None)
     with loading():
-        module = import_module(in_steps or method.backend)
+        module = import_module(own or method.backend)
     return partial(module.run, method)
 
 

@@ -12,6 +12,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from ..models.constraints import LinearConstraint, functional_bound
+from ..models.correlation import CorrelationPlan
 from ..models.games import families
 from ..models.games.holdem import HoldemSpot, SolvedSpot
 from ..models.games.holdem.browser import browser_blocks, earned, framed, title_of
@@ -26,7 +27,15 @@ from ..models.games.patrol.route_mixtures import Mixture
 from ..models.games.patrol.words import Route, likely_routes, question_of
 from ..models.games.transit_occupancy import transit_rules
 from ..models.games.transit_pictures import draw_occupancy
-from ..models.problems import BestNash, ConstrainedNash, EpsilonSafeResponse, EpsilonSafeStyle, Nash, RestrictedNash
+from ..models.problems import (
+    BestNash,
+    ConstrainedNash,
+    Correlated,
+    EpsilonSafeResponse,
+    EpsilonSafeStyle,
+    Nash,
+    RestrictedNash,
+)
 from ..models.saddle import SAFETY
 from ..seqform.arrays import Floats
 from ..seqform.errors import TreeplexError
@@ -74,6 +83,8 @@ from .solve import solve_part
 SMALL = 400
 #: The largest number of stops of a slider, and of values of a bound with a strategy.
 _NUMBERS, _KNOTS = 60_000, 60
+#: The largest number of pairs of recommended plans in a table.
+_PAIRS = 20
 #: Prices below this fraction of the stakes are round-off.
 _NOTHING = 1e-9
 #: The most joint routes on a page.
@@ -101,7 +112,8 @@ def solution_page(
         *opening(f"{game.spec} · {problem.name} · {solution.method.name}", problem.in_words()),
         verdict(_said(solution), solution.status, solution.message),
         *certificate_blocks(solution),
-        heading("Strategies" if solution.infeasibility is None else "The closest strategies"),
+        *_recommended(solution),
+        heading(_heading(solution)),
         *strategy_blocks(_asked(solution), model=problem.model),
         *game_blocks(game, [*_asked(solution), *([] if problem.model is None else [problem.model])]),
         *_prices(solution),
@@ -109,6 +121,32 @@ def solution_page(
         *_ending(solution, again),
     ]
     return Page(f"{problem.name} on {game.spec}", tuple(blocks))
+
+
+def _heading(solution: Solution) -> str:
+    """Return the heading of the strategies."""
+    if solution.infeasibility is not None:
+        return "The closest strategies"
+    correlated = isinstance(solution.problem, Correlated)
+    return "How often each action is recommended" if correlated else "Strategies"
+
+
+def _recommended(solution: Solution) -> Iterator[Content]:
+    """Yield the likeliest pairs of plans that a mediator recommends."""
+    if not isinstance(solution.state, CorrelationPlan) or not solution.state.is_short:
+        return
+    mixture = solution.state.mixture()
+    yield heading("Recommendations")
+    rows: list[tuple[Element | str, ...]] = [
+        (share(chance, 3), *(", ".join(f"{at}: {do}" for at, do in one.items()) or "–" for one in both))
+        for chance, both in sorted(mixture, key=lambda one: -one[0])[:_PAIRS]
+    ]
+    caption = f"The likeliest of {len(mixture):,} pairs of plans, one of which the mediator draws in secret"
+    yield table(("probability", "player 0", "player 1"), rows, caption=caption, words=(1, 2))
+    yield prose(
+        "Each player learns its recommended action when it reaches an infoset, and nothing more after it has played "
+        "differently. The strategies below do not show how recommendations are correlated."
+    )
 
 
 def _ending(solution: Solution, again: str) -> Iterator[Content]:
@@ -363,6 +401,8 @@ def _said(solution: Solution) -> list[Content]:
         value = solution.value
         if isinstance(value, tuple):
             paid = ", ".join(f"player {who} {number(one)}" for who, one in enumerate(value))
+            if isinstance(problem, Correlated):
+                return [f"If both players follow the recommendations, the average payoffs per game are {paid}."]
             return [f"With these strategies the average payoffs per game are {paid}."]
         ending = ""
         if not problem.game.is_of_one:
@@ -416,6 +456,14 @@ def certificate_blocks(solution: Solution, *units: Content) -> Iterator[Content]
             f"The strategy is decided in {len(certificate.steps):,} steps, each given the earlier decisions. For "
             "every step an upper bound on the payoff of any plan in it was computed. This proves each step, but not "
             "that the whole strategy is optimal: another first step might allow better later steps."
+        )
+    elif isinstance(problem, Correlated):
+        gains = " and ".join(f"{_error(one)} for player {who}" for who, one in enumerate(certificate.regrets or ()))
+        yield prose(
+            "For every point at which a player may stop following the recommendations, the best strategy from there on "
+            f"was computed, against an opponent who follows. All such deviations together gain {gains}. "
+            f"The objective, the {problem.meaning}, is {number(lower)} here. By duality, no distribution of "
+            f"recommendations whose deviations gain as little has an objective above {number(upper)}."
         )
     elif player is None and not certificate.violations:
         if lower is not None and upper is not None and game.num_players == 2:

@@ -315,6 +315,8 @@ QUICK = Suite(
         *ask("kuhn", "epsilon-safe --opponent uniform --epsilon 1/18", "highs-simplex cvxpy rational", known="7/18"),
         *ask("kuhn", "best-nash --opponent uniform", "highs-simplex cvxpy rational", known="1/6"),
         *ask("kuhn", "stackelberg --leader 1", "branch-and-bound", known="1/18"),
+        *ask("kuhn", "efcce --maximise 0", "highs-simplex", known="-1/18"),
+        *ask("kuhn", "nfcce --maximise 1", "highs-simplex", known="1/18"),
         *ask("kuhn", "simplify --player 1 --steps 3", "branch-and-bound rounding@1e-6", known="1/18"),
         # With lookahead to the end, the response is a best response or a restricted Nash response.
         *ask("kuhn", "cdbr --opponent uniform --lookahead 3", _IN_STEPS, known="1/2"),
@@ -400,6 +402,8 @@ QUICK = Suite(
         *ask("depth_limited_figure_10", "nash", "highs-simplex cvxpy dcfr@1e-4"),
         *ask("gadget_trap_1", "nash", "highs-simplex cvxpy dcfr@1e-4"),
         *ask("gadget_trap_2", "nash", "highs-simplex cvxpy dcfr@1e-4"),
+        *ask("signalling", "efce --maximise 1", "highs-simplex", known="13/2"),
+        *ask("battleship", "efce --maximise welfare", "highs-simplex highs-ipm@1e-6", known="-13/18"),
     ),
 )
 

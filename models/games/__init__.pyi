@@ -5,6 +5,9 @@ from .liars_dice import LiarsDice as LiarsDice
 from .matrix_games import MatchingPennies as MatchingPennies
 from .matrix_games import RepeatedRockPaperScissors as RepeatedRockPaperScissors
 from .matrix_games import RockPaperScissors as RockPaperScissors
+from .mediated_games import Battleship as Battleship
+from .mediated_games import Sheriff as Sheriff
+from .mediated_games import Signalling as Signalling
 from .registry import GAMES as GAMES
 from .registry import Family as Family
 from .registry import Reference as Reference

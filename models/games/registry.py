@@ -165,6 +165,9 @@ _OWN = {
     "depth_limited_figure_10": "small_trees:FIGURE_10",
     "gadget_trap_1": "small_trees:GADGET_TRAP_1",
     "gadget_trap_2": "small_trees:GADGET_TRAP_2",
+    "signalling": "mediated_games:SIGNALLING",
+    "sheriff": "mediated_games:SHERIFF",
+    "battleship": "mediated_games:BATTLESHIP",
     "preflop": "holdem.preflop:FAMILY",
     "three_handed": "holdem.three_handed:FAMILY",
 }

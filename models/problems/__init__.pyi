@@ -1,6 +1,10 @@
 from .certificate import Certificate as Certificate
 from .certificate import StepBounds as StepBounds
 from .constrained import ConstrainedNash as ConstrainedNash
+from .correlated import EFCCE as EFCCE
+from .correlated import EFCE as EFCE
+from .correlated import NFCCE as NFCCE
+from .correlated import Correlated as Correlated
 from .data_biased import DataBiasedResponse as DataBiasedResponse
 from .depth_limited import CDBR as CDBR
 from .depth_limited import CDBRNE as CDBRNE

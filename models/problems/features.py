@@ -27,4 +27,5 @@ class Feature(StrEnum):
     ROUTES = "payoffs of pairs of routes"
     SELECTION = "a choice among equilibria"
     COMMITMENT = "a commitment that the other player knows"
+    CORRELATION = "recommendations to both players"
     SIMPLE = "a strategy that is simple to remember"

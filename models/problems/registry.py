@@ -50,6 +50,9 @@ _OWN = {
     "lbr": "problems.depth_limited:LBR",
     "caught-once": "games.patrol.caught_once:CaughtOnce",
     "stackelberg": "problems.stackelberg:Stackelberg",
+    "efce": "problems.correlated:EFCE",
+    "efcce": "problems.correlated:EFCCE",
+    "nfcce": "problems.correlated:NFCCE",
     "simplify": "problems.simple:SimpleStrategy",
 }
 #: Every problem by name.
@@ -132,6 +135,9 @@ _ALSO_CALLED = {
     "lbr": "localbestresponse",
     "caught-once": "detectedonce atleastonce caughtatleastonce",
     "simplify": "simple simplified purify purification discretise discretize rounding",
+    "efce": "correlated correlatedequilibrium extensiveformcorrelatedequilibrium",
+    "efcce": "extensiveformcoarsecorrelatedequilibrium",
+    "nfcce": "cce coarse coarsecorrelatedequilibrium normalformcoarsecorrelatedequilibrium",
     "stackelberg": "commitment optimalcommitment strongstackelberg sse",
 }
 

@@ -62,7 +62,7 @@ class DepthLimitedCFR(BasedMethod):
     keeps_runs: ClassVar[bool] = False  # a value function may remember its queries
     default_iterations: ClassVar[int] = 1_000
     backend: ClassVar[str] = "treeplex.solvers.depth_limited.value_steps"
-    backend_of_steps: ClassVar[str] = backend
+    backends: ClassVar[dict[str, str]] = {}
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", as_value_function(self.value))

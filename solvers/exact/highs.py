@@ -46,11 +46,8 @@ def run(method: "HiGHS", problem: SaddleProblem, options: Options) -> Outcome:
             build_seconds=begun - built,
         )
     ended = counted_now()
-    ending, detail, numbers = (
-        Status.INTERRUPTED if interrupted else stopped(solver),
-        said(solver),
-        solution_of(solver, program),
-    )
+    ending = Status.INTERRUPTED if interrupted else stopped(solver)
+    detail, numbers = said(solver), solution_of(solver, program)
     found = Attempt.read(problem, options, program, numbers)
     if found.excess:
         from .other_ways import Reached, improve

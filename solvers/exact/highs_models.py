@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import highspy
 import numpy as np
 
-from ...models.problems import Certificate, SaddleProblem
+from ...models.problems import Certificate, Problem, SaddleProblem
 from ...models.programs.linear_program import LinearProgram
 from ...models.saddle import Answer, read_solution
 from ...seqform.arrays import Floats
@@ -59,7 +59,7 @@ def load(program: LinearProgram, tolerance: float = TOLERANCE) -> Any:
 
 
 def prepared(
-    method: "HiGHS", problem: SaddleProblem, options: Options, algorithm: str, program: LinearProgram, seconds: float
+    method: "HiGHS", problem: Problem, options: Options, algorithm: str, program: LinearProgram, seconds: float
 ) -> Any:
     """Return a HiGHS instance with a program, an algorithm, tolerances and limits."""
     # PDLP is a first-order method, so accuracy beyond the tolerance is expensive. Its tolerance is relative, so request

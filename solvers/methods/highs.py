@@ -43,8 +43,9 @@ class HiGHS(Method):
         Literal["auto", "simplex", "ipm", "ipm-crossover", "pdlp"], About("HiGHS algorithm", option=False)
     ] = "auto"
 
-    serves: ClassVar[frozenset[str]] = LINEAR | {Feature.FLOAT_REPLIES}
+    serves: ClassVar[frozenset[str]] = LINEAR | {Feature.FLOAT_REPLIES, Feature.CORRELATION}
     backend: ClassVar[str] = "treeplex.solvers.exact.highs"
+    backends: ClassVar[dict[str, str]] = {Feature.CORRELATION: "treeplex.solvers.exact.correlation"}
     #: The number of sequences of both players above which ``auto`` uses the interior point method.
     large: ClassVar[int] = 6_000
     #: The same for flow polytopes, on which the simplex method is slow.

@@ -44,8 +44,8 @@ class Method(Explained):
         The code that runs it: a method that takes a problem and :class:`~treeplex.solvers.outcome.Options` and returns
         an :class:`~treeplex.solvers.outcome.Outcome`; or the full name of a module, imported on first use, whose
         function ``run`` takes the method, the problem and the options.
-    backend_of_steps : str, optional
-        The module that runs it on problems that are decided in steps, if that is a different one.
+    backends : mapping of str to str
+        The modules that run it on problems that need certain features, if these are different ones.
     """
 
     name: ClassVar[str]
@@ -58,7 +58,7 @@ class Method(Explained):
     default_tolerance: ClassVar[float] = 1e-6
     default_iterations: ClassVar[int] = 2**31 - 1
     backend: ClassVar[str | Callable[..., Any]]
-    backend_of_steps: ClassVar[str | None] = None
+    backends: ClassVar[dict[str, str]] = {}
 
     @property
     def draws(self) -> bool:

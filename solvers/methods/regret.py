@@ -78,7 +78,7 @@ class RegretMethod(Method):
     keeps_runs: ClassVar[bool] = True
     takes_start: ClassVar[bool] = True
     backend: ClassVar[str] = "treeplex.solvers.regret.driver"
-    backend_of_steps: ClassVar[str] = "treeplex.solvers.depth_limited.regret_steps"
+    backends: ClassVar[dict[str, str]] = {Feature.STEPS: "treeplex.solvers.depth_limited.regret_steps"}
     #: How regrets accumulate, independently of the averaging.
     accumulation: ClassVar[Rule] = rules.CFR
 

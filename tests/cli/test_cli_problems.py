@@ -624,6 +624,48 @@ def test_a_commitment_names_who_leads_and_who_follows(
     assert told in page or f"the follower, player {follower}, is paid {paid[follower]:g} and" in page
 
 
+@pytest.mark.parametrize("problem", ["efce", "efcce", "nfcce"])
+def test_a_correlated_equilibrium_is_written_with_its_recommendations(
+    problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = ("solve", "battleship", "--problem", problem, "--maximise", "welfare")
+    record = json_of(capsys, *asked)
+    assert record["objective"] == pytest.approx({"nfcce": 0.0}.get(problem, -13 / 18), abs=1e-9)
+    assert record["lower"] <= record["upper"] <= record["lower"] + 1e-8
+    assert max(record["regrets"]) == record["epsilon"] <= 1e-9
+    assert sum(one["probability"] for one in record["recommendations"]) == pytest.approx(1.0)
+    assert main([*asked, "--html", "page.html", "--out", "marginal.npz"]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(rf"^ε-{problem.upper()} +ε ", printed, re.MULTILINE)
+    assert re.search(r"^proven bounds .* on the sum of payoffs$", printed, re.MULTILINE)
+    page = re.sub(r"<[^>]+>", "", Path("page.html").read_text(encoding="utf-8"))
+    assert "pairs of plans, one of which the mediator draws in secret" in page
+    assert "is an ε-Nash equilibrium" not in page
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("leduc", "--problem", "efce"), "correlated equilibria: the infosets 'Js_' and 'Qs_' of player 0"),
+        (("kuhn:players=3", "--problem", "nfcce"), "nfcce needs two players, but kuhn:players=3 has 3"),
+        (("kuhn", "--problem", "efce", "--maximise", "2"), "--maximise 2: expected one of welfare, 0, 1"),
+        (("kuhn", "--problem", "efce", "--method", "dcfr"), "method dcfr cannot solve efce: use highs"),
+        (("kuhn", "--problem", "efec"), "unknown problem 'efec' (did you mean efce?)"),
+        (("transit:width=2", "--problem", "efcce"), "correlated equilibria need perfect recall"),
+        (("battleship:shots=9",), "battleship: shots is 9, expected at most 3"),
+    ],
+)
+def test_games_and_words_that_do_not_fit_a_correlated_equilibrium(
+    asked: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["solve", *asked]) == 2
+    printed = capsys.readouterr()
+    assert not printed.out
+    assert said in printed.err
+    assert len(printed.err.strip().splitlines()) == 1
+
+
 PATROL = """\
 map = "lanes.csv"
 steps = 5
@@ -660,6 +702,7 @@ JUDGED = re.compile(
         ("kuhn", "--problem", "cdrnr", "--opponent", "uniform", "--p", "0.5", "--lookahead", "1", "--method", "cfr+"),
         ("lead.efg", "--problem", "epsilon-nash", "--method", "dcfr", "--max-iterations", "5"),
         ("lead.efg", "--problem", "stackelberg:leader=0"),
+        ("lead.efg", "--problem", "efce"),
     ],
     ids=" ".join,
 )

@@ -22,6 +22,9 @@ NAMES = [
     "depth_limited_figure_10",
     "gadget_trap_1",
     "gadget_trap_2",
+    "signalling",
+    "sheriff",
+    "battleship",
     "preflop",
     "three_handed",
 ]

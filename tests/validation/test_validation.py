@@ -427,6 +427,9 @@ def test_every_problem_can_be_posed_in_words() -> None:
         "ses": ("opponent", "p", "level"),
         "lbr": ("opponent",),
         "stackelberg": (),
+        "efce": (),
+        "efcce": (),
+        "nfcce": (),
         "simplify": ("steps",),
     }
     assert {*takes, "caught-once"} == set(PROBLEMS)  # a patrol alone has routes

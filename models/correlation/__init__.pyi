@@ -1,0 +1,13 @@
+from .deviations import Decides as Decides
+from .deviations import Deviations as Deviations
+from .deviations import Triggers as Triggers
+from .pairs import SequencePairs as SequencePairs
+from .pairs import spans as spans
+from .plan import CorrelationPlan as CorrelationPlan
+from .plan import Recommendation as Recommendation
+from .polytope import CorrelationPolytope as CorrelationPolytope
+from .polytope import PurePlans as PurePlans
+from .polytope import VonStengelForges as VonStengelForges
+from .polytope import correlation_polytope as correlation_polytope
+from .polytope import count_pure_plans as count_pure_plans
+from .polytope import pure_plans as pure_plans

@@ -1,0 +1,367 @@
+"""Optimal correlated equilibria of two-player games, with a mediator who recommends actions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...seqform.arrays import Floats
+from ...seqform.checks import check_choice
+from ...seqform.errors import UnsupportedProblemError
+from ...seqform.game import Game
+from ...seqform.parameters import About
+from ...seqform.strategy import Profile, check_same_game
+from ..constraints import LinearConstraint, collect_constraints
+from ..declarations import Constraints
+from ..saddle import check_player_count
+from .certificate import Certificate
+from .features import Feature
+from .problem import Problem
+
+if TYPE_CHECKING:
+    from ..correlation import CorrelationPolytope, Deviations
+    from ..programs.linear_program import LinearProgram
+
+#: Up to this many pairs of sequences the simplex method solves the program by default.
+_SMALL = 5_000
+#: The keys of the dual certificate.
+PLAN, PRICES, FLOWS = "plan", "prices of player {}", "deviations of player {}"
+
+
+@dataclass(frozen=True, eq=False)
+class Correlated(Problem):
+    """The base class of correlated equilibria, which differ in when a player decides whether to follow.
+
+    Parameters
+    ----------
+    game : Game
+    constraints : iterable of constraints, or mapping of str to constraint
+    maximise : {"welfare", "0", "1"}
+    """
+
+    game: Game
+    constraints: Constraints = field(default=())
+    maximise: Annotated[Literal["welfare", "0", "1"], About("the sum of payoffs, or the payoff of player 0 or 1")] = (
+        field(default="welfare", kw_only=True)
+    )
+
+    always_needs: ClassVar[frozenset[str]] = frozenset({Feature.CORRELATION})
+    decides: ClassVar[Literal["efce", "efcce", "nfcce"]]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice(self.maximise, f"{self.name}: maximise", UnsupportedProblemError, ("welfare", "0", "1"))
+        self._check_stated_players(2)
+        found = collect_constraints(self.constraints, self.given_game) if self.constraints else ()
+        object.__setattr__(self, "constraints", found)
+        if not all(isinstance(one, LinearConstraint) for one in found):
+            raise UnsupportedProblemError(f"{self.name} accepts only linear constraints")
+
+    def _posed_on(self, game: Game) -> Game:
+        check_player_count(self.name, game)
+        return game
+
+    def check_game(self) -> None:
+        """Raise an error if no linear program of moderate size has exactly the correlation plans of the game."""
+        _ = self.polytope
+
+    @property
+    def usual_method(self) -> str:  # type: ignore[override]
+        """The default method: the simplex method for small programs, otherwise interior point."""
+        return "highs-simplex" if self.polytope.pairs.num_pairs <= _SMALL else "highs-ipm"
+
+    @cached_property
+    def polytope(self) -> "CorrelationPolytope":
+        """The correlation plans of the game."""
+        from ..correlation import SequencePairs, correlation_polytope
+
+        return correlation_polytope(SequencePairs(self.game.sequence_form))
+
+    @cached_property
+    def deviations(self) -> "tuple[Deviations, Deviations]":
+        """The deviations of each player."""
+        from ..correlation import Deviations
+
+        pairs = self.polytope.pairs
+        return Deviations(pairs, 0, self.decides), Deviations(pairs, 1, self.decides)
+
+    @cached_property
+    def weights(self) -> tuple[float, float]:
+        """The weights of the players' payoffs in the objective."""
+        first, second = {"welfare": (1.0, 1.0), "0": (1.0, 0.0), "1": (0.0, 1.0)}[self.maximise]
+        return first, second
+
+    @property
+    def meaning(self) -> str:
+        """The meaning of the objective."""
+        return "sum of payoffs" if self.maximise == "welfare" else f"payoff of player {self.maximise}"
+
+    @cached_property
+    def paid(self) -> tuple[Floats, Floats]:
+        """Each player's payoff at each pair of sequences, multiplied by chance."""
+        pairs = self.polytope.pairs
+        return pairs.payoffs(0), pairs.payoffs(1)
+
+    @cached_property
+    def gradient(self) -> Floats:
+        """The objective as a function of the correlation plan, shape (num_pairs,)."""
+        (first, second), (own, other) = self.weights, self.paid
+        return first * own + second * other
+
+    @property
+    def scales(self) -> tuple[float, float]:
+        """The unit of the rows about each player's deviations: its largest payoff."""
+        return tuple(float(np.abs(paid).max(initial=0.0)) or 1.0 for paid in self.paid)  # type: ignore[return-value]
+
+    def linear_program(self) -> "LinearProgram":
+        """Return the linear program of the best correlated equilibrium.
+
+        The columns are the point of :attr:`polytope`, the correlation plan ``pairs`` if that is another vector, and the
+        values ``worth`` of the best deviations from each infoset on. For each player, the rows ``deviations`` state the
+        values, and the rows ``follow`` that no deviation gains. Rows about gains are divided by :attr:`scales`.
+        """
+        from ..programs.linear_program import ProgramBlocks
+
+        polytope, blocks = self.polytope, ProgramBlocks()
+        matrix, right = polytope.equations
+        is_plan = polytope.size == polytope.pairs.num_pairs
+        pairs = PLAN if is_plan else "pairs"
+        blocks.add_columns(PLAN, polytope.size, objective=self.gradient if is_plan else 0.0, lower=0.0)
+        blocks.add_rows(PLAN, {PLAN: matrix}, lower=right, upper=right)
+        if not is_plan:
+            blocks.add_columns(pairs, polytope.pairs.num_pairs, objective=self.gradient)
+            each = sp.eye_array(polytope.pairs.num_pairs, format="csr")
+            blocks.add_rows(pairs, {pairs: each, PLAN: -polytope.to_pairs}, lower=0.0, upper=0.0)
+        for number, (one, row) in enumerate(zip(self.constraints, self._rows(), strict=True)):
+            blocks.add_rows(f"constraint {number}", {pairs: row}, upper=one.limit)
+        for player, (each, scale) in enumerate(zip(self.deviations, self.scales, strict=True)):
+            tree, worth = each.treeplex, f"worth {player}"
+            if not tree.num_infosets:
+                continue
+            blocks.add_columns(worth, tree.num_infosets)
+            count = tree.num_sequences - 1
+            here = sp.csr_array(
+                (np.ones(count), (np.arange(count), tree.sequence_infosets[1:])), shape=(count, tree.num_infosets)
+            )
+            value = {worth: here - sp.csr_array(tree.inflow.T)[1:], pairs: -each.gradient[1:] / scale}
+            blocks.add_rows(f"deviations {player}", value, lower=0.0)
+            blocks.add_rows(f"follow {player}", {pairs: each.obeyed / scale, worth: -each.firsts}, lower=0.0)
+        return blocks.program(maximise=True)
+
+    def _rows(self) -> list[sp.csr_array]:
+        """Return the constraints as functions of the correlation plan."""
+        pairs = self.polytope.pairs
+        return [
+            sp.csr_array(
+                (one.coefficients, ([0] * len(one.indices), pairs.marginal(one.player)[one.indices])),
+                (1, pairs.num_pairs),
+            )
+            for one in self.constraints
+        ]
+
+    def certify(
+        self,
+        profile: Profile,
+        multipliers: Mapping[str, float] | None = None,
+        dual_certificate: Mapping[str, Floats] | None = None,
+    ) -> Certificate:
+        """Compute the certificate of a correlation plan, or of a profile, whose players mix independently.
+
+        Parameters
+        ----------
+        profile : Profile
+        multipliers : mapping of str to float, optional
+            By constraint.
+        dual_certificate : mapping of str to ndarray, optional
+            ``plan``, a point of :attr:`polytope`, which replaces the profile; and for each player the ``prices`` of its
+            triggers and ``deviations``, which prove an upper bound.
+
+        Notes
+        -----
+        The gains of deviations are computed by dynamic programming. The objective at the plan is the lower bound. For
+        prices λ ≥ 0 and deviations y, the largest objective minus λ times the gains of y, over all correlation plans,
+        plus λ times the positive gains of the plan, is the upper bound: it holds for every plan whose deviations gain
+        no more than those from this one, so in particular for every equilibrium.
+        """
+        from ..correlation import CorrelationPlan
+
+        check_same_game(profile[0], self.game)
+        given = dual_certificate or {}
+        if PLAN in given:
+            plan = CorrelationPlan(self.polytope, given[PLAN])
+            return self._certificate(plan.values, max(profile.residual, plan.violation), multipliers or {}, given)
+        pairs = self.polytope.pairs
+        x, y = profile.plans
+        return self._certificate(x[pairs.first] * y[pairs.second], profile.residual, multipliers or {}, given)
+
+    def _certificate(
+        self, plan: Floats, residual: float, multipliers: Mapping[str, float], given: Mapping[str, Floats]
+    ) -> Certificate:
+        """Return the certificate of the probabilities of pairs of sequences."""
+        values = tuple(float(paid @ plan) for paid in self.paid)
+        regrets = tuple(each.regret(plan) for each in self.deviations)
+        bounding, bound = self.gradient.copy(), 0.0
+        for player, each in enumerate(self.deviations):
+            prices = np.maximum(given.get(PRICES.format(player), np.zeros(each.num_triggers)), 0.0)
+            flows = given.get(FLOWS.format(player), np.ones(each.treeplex.num_sequences))
+            bounding -= each.penalty(prices, flows)
+            bound += float(prices @ np.maximum(each.gains(plan), 0.0))
+        violations = {}
+        for one, row in zip(self.constraints, self._rows(), strict=True):
+            price = max(0.0, multipliers.get(one.name, 0.0))
+            violations[one.name] = float((row @ plan)[0]) - one.limit
+            bounding -= price * row.toarray()[0]
+            bound += price * (one.limit + max(0.0, violations[one.name]))
+        objective = float(self.gradient @ plan)
+        return Certificate(
+            value=values,
+            objective=objective,
+            lower=objective,
+            upper=bound + self.polytope.largest(bounding),
+            exploitability=sum(regrets) / 2,
+            residual=residual,
+            violations=violations,
+            regrets=regrets,
+        )
+
+    def error(self, certificate: Certificate) -> float:
+        """Return the quantity compared with the tolerance: the largest of the gap, the gains and the violations."""
+        assert certificate.gap is not None
+        assert certificate.epsilon is not None
+        return max(certificate.gap, certificate.epsilon, certificate.violation)
+
+
+@dataclass(frozen=True, eq=False)
+class EFCE(Correlated):
+    r"""An optimal extensive-form correlated equilibrium of two players.
+
+    A mediator draws a pure plan for each player from a known joint distribution. When a player reaches an information
+    set, the mediator recommends the action of its plan there. A player who does not follow gets no further
+    recommendations. In an equilibrium no player gains by not following.
+
+    Parameters
+    ----------
+    game : Game
+        Two players with perfect recall. Payoffs need not sum to zero.
+    constraints : iterable of constraints, or mapping of str to constraint, optional
+        Linear constraints on how often each player's actions are recommended, that is, on its marginal realization
+        plan. Deviations need not meet them.
+    maximise : {"welfare", "0", "1"}
+        The objective: the sum of payoffs, or the payoff of a player.
+
+    Raises
+    ------
+    InvalidConstraintError
+        If a constraint cannot be read, or belongs to another game.
+    UnsupportedProblemError
+        If the game does not have two players with perfect recall, a constraint is not linear, or the game has a
+        triangle and is not small: the message names the information sets.
+
+    Notes
+    -----
+    The variables are the probabilities ξ(s, t) that both plans contain the sequences s and t, for the relevant pairs of
+    sequences. In triangle-free games, such as those in which all players observe chance, a linear program describes
+    them exactly (:class:`~treeplex.models.correlation.VonStengelForges`); in other games, if they are small, a
+    larger one (:class:`~treeplex.models.correlation.PurePlans`). That no deviation gains is linear too
+    (:class:`~treeplex.models.correlation.Deviations`); see :doc:`/theory/correlated-equilibria`.
+
+    ``solution.state`` draws recommendations, and ``solution.profile`` contains only the marginal strategy of each
+    player. ``solution.regrets`` is the gain of each player's best deviation. ``lower`` is the objective, and ``upper``
+    is at least the largest objective of all plans whose deviations gain no more than here.
+
+    Examples
+    --------
+    A student of either type asks a professor for a job by the signal X or Y, which costs nothing. Without a mediator
+    no signal is believed, and the professor rejects the student: payoffs 0 and 6. With one, the professor gets 6.5 at
+    best, as B. von Stengel and F. Forges (2008) compute:
+
+    >>> from treeplex import EFCE, load_game, solve
+    >>> game = load_game("signalling")
+    >>> [round(payoff, 9) for payoff in solve(EFCE(game, maximise="1")).value]
+    [3.5, 6.5]
+    """
+
+    name: ClassVar[str] = "efce"
+    decides: ClassVar[Literal["efce", "efcce", "nfcce"]] = "efce"
+    question: ClassVar[str] = "Which recommendations that players follow have the largest objective?"
+
+
+@dataclass(frozen=True, eq=False)
+class EFCCE(Correlated):
+    """An optimal extensive-form coarse correlated equilibrium of two players.
+
+    As in :class:`EFCE`, a mediator recommends actions one at a time. Here a player decides at an information set
+    whether to follow before it learns the recommendation there. If it does not follow, it plays on its own from there.
+
+    Parameters
+    ----------
+    game : Game
+    constraints : iterable of constraints, or mapping of str to constraint, optional
+    maximise : {"welfare", "0", "1"}
+        As for :class:`EFCE`.
+
+    Raises
+    ------
+    InvalidConstraintError, UnsupportedProblemError
+        As for :class:`EFCE`.
+
+    Notes
+    -----
+    Every EFCE is an EFCCE, and every EFCCE is an NFCCE, so that optima are ordered: G. Farina, T. Bianchi and
+    T. Sandholm, "Coarse correlation in extensive-form games", AAAI 2020.
+
+    Examples
+    --------
+    >>> from treeplex import EFCCE, EFCE, NFCCE, load_game, solve
+    >>> game = load_game("signalling")
+    >>> [round(solve(kind(game, maximise="1")).objective, 6) for kind in (EFCE, EFCCE, NFCCE)]
+    [6.5, 6.5, 7.5]
+    """
+
+    name: ClassVar[str] = "efcce"
+    decides: ClassVar[Literal["efce", "efcce", "nfcce"]] = "efcce"
+    question: ClassVar[str] = (
+        "Which recommendations that players agree to follow at each information set have the largest objective?"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class NFCCE(Correlated):
+    """An optimal normal-form coarse correlated equilibrium of two players.
+
+    A mediator draws a pure plan for each player from a known joint distribution. Each player decides before the game,
+    without knowing its plan, whether to follow it or to play on its own.
+
+    Parameters
+    ----------
+    game : Game
+    constraints : iterable of constraints, or mapping of str to constraint, optional
+    maximise : {"welfare", "0", "1"}
+        As for :class:`EFCE`.
+
+    Raises
+    ------
+    InvalidConstraintError, UnsupportedProblemError
+        As for :class:`EFCE`.
+
+    Notes
+    -----
+    H. Moulin and J.-P. Vial, "Strategically zero-sum games: the class of games whose completely mixed equilibria cannot
+    be improved upon", International Journal of Game Theory 7, 1978. Regret minimisation converges to some equilibrium
+    of this kind, which need not be optimal: :class:`~treeplex.solvers.EmpiricalRun`.
+
+    Examples
+    --------
+    >>> from treeplex import NFCCE, load_game, solve
+    >>> round(solve(NFCCE(load_game("kuhn"), maximise="0")).objective, 9)  # zero-sum: the value of the game
+    -0.055555556
+    """
+
+    name: ClassVar[str] = "nfcce"
+    decides: ClassVar[Literal["efce", "efcce", "nfcce"]] = "nfcce"
+    question: ClassVar[str] = (
+        "Which recommendations that players agree to follow before the game have the largest objective?"
+    )

@@ -1,0 +1,236 @@
+"""Trigger-regret minimisation: joint play that approaches an extensive-form correlated equilibrium."""
+
+from collections.abc import Hashable, Mapping
+
+import numpy as np
+
+from ..models.correlation import Triggers
+from ..seqform.arrays import Floats
+from ..seqform.checks import check_whole
+from ..seqform.errors import InvalidOptionError, UnsupportedProblemError
+from ..seqform.game import Game
+from ..seqform.polytope import Treeplex, infoset_values
+
+#: The weight with which the previous strategy enters the next one, so that the latter is unique.
+_INERTIA = 1e-9
+
+
+class CorrelatedRun:
+    r"""Players who minimise their trigger regrets, and the mixture of their strategies.
+
+    The mixture is a distribution of recommendations to any number of players: draw an iteration at random, and then a
+    pure plan from each player's strategy of that iteration.
+
+    Parameters
+    ----------
+    game : Game
+        Two or more players with perfect recall.
+
+    Attributes
+    ----------
+    iterations : int
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If the plans of a player form a flow polytope.
+
+    Notes
+    -----
+    For each sequence Ia of a player, CFR+ learns a deviation: the strategy from the infoset I on that the player plays
+    if it is recommended a. Regret matching+ learns weights λ of these deviations. The next strategy x is a fixed point,
+    which no weighted deviation changes:
+
+    .. math:: \sum_{\hat\sigma} \lambda_{\hat\sigma} (\varphi_{\hat\sigma}(x) - x) = 0.
+
+    It is computed from the root, by a linear system at each infoset. The gains of all deviations of the mixture then
+    decrease at least as fast as the inverse square root of the iterations, up to a constant; :attr:`regrets` measures
+    them. The equilibrium that the run approaches need not be optimal: :class:`~treeplex.EFCE` is.
+
+    A. Celli, A. Marchesi, G. Farina and N. Gatti, "No-regret learning dynamics for extensive-form correlated
+    equilibrium", NeurIPS 2020. The fixed point: G. Farina, A. Celli, A. Marchesi and N. Gatti, "Simple uncoupled
+    no-regret learning dynamics for extensive-form correlated equilibrium", Journal of the ACM 69, 2022.
+
+    Examples
+    --------
+    >>> from treeplex import load_game
+    >>> from treeplex.solvers import CorrelatedRun
+    >>> run = CorrelatedRun(load_game("kuhn:players=3"))
+    >>> run.run(300)
+    >>> max(run.regrets) < 0.05
+    True
+    """
+
+    def __init__(self, game: Game) -> None:
+        form = game.sequence_form
+        if form.num_players < 2 or not all(treeplex.single_parent for treeplex in form.treeplexes):
+            raise UnsupportedProblemError(
+                f"correlated play needs two or more players with perfect recall, which {game.spec} does not have"
+            )
+        self.game = game
+        self.iterations = 0
+        self._learners = [_Learner(treeplex) for treeplex in form.treeplexes]
+        self._paid = np.zeros(form.num_players)
+        self._played: list[list[Floats]] = []
+
+    def run(self, iterations: int) -> None:
+        """Do more iterations.
+
+        Parameters
+        ----------
+        iterations : int
+
+        Raises
+        ------
+        InvalidOptionError
+            If it is not a whole number of at least 0.
+        """
+        form = self.game.sequence_form
+        for _ in range(check_whole(iterations, "iterations", InvalidOptionError, "[0, inf)")):
+            plans = [learner.next_plan() for learner in self._learners]
+            for player, learner in enumerate(self._learners):
+                learner.learn(form.gradient(player, plans))
+            self._paid += form.expected_payoffs(plans)
+            self._played.append(plans)
+            self.iterations += 1
+
+    @property
+    def payoffs(self) -> Floats:
+        """Each player's expected payoff if all follow the recommendations, shape (num_players,).
+
+        Raises
+        ------
+        InvalidOptionError
+            If there has been no iteration.
+        """
+        return self._paid / self._checked()
+
+    @property
+    def regrets(self) -> tuple[float, ...]:
+        """The gain of each player's best deviations from the recommendations of the mixture.
+
+        Computed by best responses to the mixture. The mixture is an ε-EFCE, where ε is the largest regret, and
+        therefore also an ε-EFCCE and an ε-NFCCE.
+
+        Raises
+        ------
+        InvalidOptionError
+            If there has been no iteration.
+        """
+        number = self._checked()
+        return tuple(learner.regret() / number for learner in self._learners)
+
+    def recommend(self, seed: int | np.random.Generator = 0) -> tuple[Mapping[Hashable, Hashable], ...]:
+        """Draw a pure plan for each player, jointly.
+
+        Parameters
+        ----------
+        seed : int or numpy.random.Generator
+
+        Returns
+        -------
+        tuple of dict
+            For each player, the action at each infoset that it reaches if it follows its own recommendations.
+
+        Raises
+        ------
+        InvalidOptionError
+            If there has been no iteration, or the seed is not a whole number of at least 0.
+        """
+        number = self._checked()
+        random = seed
+        if not isinstance(random, np.random.Generator):
+            random = np.random.default_rng(check_whole(seed, "seed", InvalidOptionError, "[0, inf)"))
+        plans = self._played[int(random.integers(number))]
+        treeplexes = self.game.sequence_form.treeplexes
+        return tuple(_drawn(treeplex, plan, random) for treeplex, plan in zip(treeplexes, plans, strict=True))
+
+    def _checked(self) -> int:
+        if not self.iterations:
+            raise InvalidOptionError("there are no recommendations before the first iteration: call run(iterations)")
+        return self.iterations
+
+
+class _Learner:
+    """One player's strategy, its deviations and their weights, and the sums of payoffs so far."""
+
+    def __init__(self, own: Treeplex) -> None:
+        self.own, self.triggers = own, Triggers(own, "efce")
+        deviations = self.triggers.treeplex
+        self.deviations = deviations
+        self.behaviour = deviations.uniform_behaviour()
+        self.plan = own.uniform_plan()
+        self.weights = np.zeros(len(self.triggers))
+        self.regrets = np.zeros(deviations.num_sequences)
+        self.trigger_regrets = np.zeros(len(self.triggers))
+        self.paid = np.zeros(deviations.num_sequences)
+        self.obeyed = np.zeros(len(self.triggers))
+        # The copies of each infoset lie side by side, the ones that begin at the infoset itself last.
+        infosets, _ = self.triggers.copies
+        self._bounds = np.searchsorted(infosets, np.arange(own.num_infosets + 1)).tolist()
+
+    def next_plan(self) -> Floats:
+        """Return the fixed point of the weighted deviations."""
+        own, triggers = self.own, self.triggers
+        weights, behaviour = self.weights, own.behaviour(self.plan)
+        sequences = self.deviations.plan(self.behaviour)
+        plan, above = np.zeros(own.num_sequences), np.zeros(own.num_sequences)
+        plan[0] = 1.0
+        offsets, parents, places = own.offsets.tolist(), own.parents.tolist(), self.deviations.offsets
+        for infoset, (first, last) in enumerate(zip(self._bounds, self._bounds[1:], strict=False)):
+            here = slice(offsets[infoset], offsets[infoset + 1])
+            count, parent = here.stop - here.start, parents[infoset]
+            reach = plan[parent]
+            copies = sequences[places[first] : places[last]].reshape(last - first, count)
+            before = triggers.copies[1][first : last - count]
+            new = weights[here.start - 1 : here.stop - 1]
+            into = (weights[before] * plan[before + 1]) @ copies[:-count] + _INERTIA * reach * behaviour[here]
+            system = np.diag(new + (above[parent] + _INERTIA)) - (new[:, None] * copies[-count:]).T
+            found = np.maximum(np.linalg.solve(system, into), 0.0)
+            total = found.sum()
+            plan[here] = found * (reach / total) if total > 0.0 else reach * behaviour[here]
+            above[here] = above[parent] + new
+        self.plan = plan
+        return plan
+
+    def learn(self, gradient: Floats) -> None:
+        """Learn from the payoff of each own sequence against the others' plans."""
+        own, triggers, deviations = self.own, self.triggers, self.deviations
+        worth = self.plan * gradient
+        for level in reversed(own.levels):
+            level.pass_up(np.add.reduceat(worth[level.sequences], level.starts), worth)
+        obeyed = worth[1:]
+        sequences, recommended = triggers.played
+        values = np.concatenate([[0.0], self.plan[recommended] * gradient[sequences]])
+        self.paid += values
+        self.obeyed += obeyed
+        earned = np.zeros(deviations.num_infosets)
+        for level in reversed(deviations.levels):
+            here = level.sequences
+            mixed = np.add.reduceat(self.behaviour[here] * values[here], level.starts)
+            self.regrets[here] = np.maximum(self.regrets[here] + values[here] - np.repeat(mixed, level.counts), 0.0)
+            earned[level.infosets] = mixed
+            level.pass_up(mixed, values)
+        self.behaviour = deviations.behaviour(self.regrets)
+        self.trigger_regrets = np.maximum(self.trigger_regrets + triggers.firsts @ earned - obeyed, 0.0)
+        total = self.trigger_regrets.sum()
+        self.weights = self.trigger_regrets / total if total > 0.0 else np.zeros_like(self.weights)
+
+    def regret(self) -> float:
+        """Return the sum over iterations of what the best deviations gain."""
+        best = infoset_values(self.deviations, self.paid)
+        return self.triggers.combined(self.triggers.firsts @ best - self.obeyed)
+
+
+def _drawn(treeplex: Treeplex, plan: Floats, random: np.random.Generator) -> dict[Hashable, Hashable]:
+    """Draw a pure plan whose expected realization plan is the given one."""
+    behaviour, reached = treeplex.behaviour(plan), {0}
+    found: dict[Hashable, Hashable] = {}
+    for infoset, parent in enumerate(treeplex.parents.tolist()):
+        if parent in reached:
+            start, stop = int(treeplex.offsets[infoset]), int(treeplex.offsets[infoset + 1])
+            place = int(np.searchsorted(np.cumsum(behaviour[start:stop]), random.random(), side="right"))
+            action = min(place, stop - start - 1)
+            reached.add(start + action)
+            found[treeplex.infoset_labels[infoset]] = treeplex.action_labels[infoset][action]
+    return found
