@@ -205,7 +205,7 @@ def _bounds(solution: "Solution") -> Iterator[Row]:
     if solution.lower is not None and solution.upper is not None:
         kept = ", given the decisions of all earlier steps" if steps else ""
         if isinstance(problem, Correlated):
-            kept = f" on {problem.meaning}"
+            kept = f" on the {problem.meaning}"
         yield Row("proven_bounds", (solution.lower, solution.upper), between(payoff), kept)
         yield Row("gap", solution.gap, error)
     if regrets is not None:
