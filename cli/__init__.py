@@ -18,12 +18,12 @@ from ..seqform.standard_error import StandardError
 from .errors import (
     CommandLineError,
     ExitStatus,
+    begin_command,
     close_standard_output,
     debugging,
     deferring_interrupts,
     describe,
     end_with,
-    forget_interrupts,
     heeding_signals,
     is_full,
     outliving_its_terminal,
@@ -129,7 +129,7 @@ def _ended(arguments: list[str], keeper: "Keeper | None") -> int:
 
 def _run(arguments: list[str]) -> int:
     """Run a command, and report bad input in one line."""
-    forget_interrupts()
+    begin_command()
     with deferring_interrupts():
         from ..seqform.errors import SolverError, TreeplexError
         from ..seqform.registry import ExtensionWarning

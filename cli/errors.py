@@ -134,15 +134,30 @@ def forget_interrupts() -> None:
     _told.clear()
 
 
+def begin_command() -> None:
+    """Forget what earlier commands of the process left: a Ctrl-C, its reports, and how to continue."""
+    forget_interrupts()
+    set_continuation()
+
+
 #: Messages already printed about Ctrl-C: each is printed once, however often it was pressed.
 _told: set[str] = set()
+#: The command that continues the current one, if that keeps what it has computed.
+_continuation: list[str] = []
+
+
+def set_continuation(*command: str) -> None:
+    """Set the command to name if Ctrl-C ends the current one; none if nothing is kept."""
+    _continuation[:] = command
 
 
 def print_interrupted() -> None:
-    """Print that Ctrl-C ended the command, unless that has been printed."""
+    """Print that Ctrl-C ended the command, and how to continue, unless that has been printed."""
     if "interrupted" not in _told:
         _told.add("interrupted")
         print_error("interrupted")
+        for command in _continuation:
+            print(f"note: to continue, run: {command}", file=StandardError(), flush=True)
 
 
 #: The handlers of Ctrl-C that may be replaced.

@@ -4,6 +4,7 @@ import functools
 import inspect
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
@@ -13,7 +14,8 @@ import typer
 
 from ..seqform.parameter_texts import as_typed, reason_of
 from ..seqform.parameters import About, Parameter
-from .errors import CommandLineError, deferring_interrupts, print_note
+from .errors import CommandLineError, deferring_interrupts, print_note, set_continuation
+from .files import command_line
 from .limits import keeper
 
 if TYPE_CHECKING:
@@ -340,6 +342,8 @@ class Checkpointing:
             given = {} if every is None else {"every": seconds(every.removesuffix("s"))}
         except typer.BadParameter as error:
             raise CommandLineError(f"--checkpoint {self.checkpoint}: every = {error}") from None
+        again = [] if resume is not None else ["--resume", str(path)]
+        set_continuation(f"{command_line()} {shlex.join(again)}".rstrip())
         return Checkpoint(path or str(resume), resume=resume is not None, tell=print_note, **given)
 
     def _parts(self) -> tuple[str | None, str | None]:

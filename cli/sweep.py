@@ -12,7 +12,7 @@ from ..seqform.errors import nearest, shown
 from ..seqform.sheet import Column, Row, Sheet, Table, count, counted
 from .boards import headed, jobs_within_budget, list_boards, names_boards, read_boards, reported, solve_board
 from .checking import Check
-from .errors import CommandLineError, ExitStatus, deferring_interrupts
+from .errors import CommandLineError, ExitStatus, deferring_interrupts, set_continuation
 from .files import STANDARD_OUTPUT, check_files, command_line, make_folder, write_file, write_json
 from .options import HtmlOption, JsonOption, reader
 from .outputs import Output, page
@@ -150,6 +150,7 @@ def sweep(
         return ExitStatus.SUCCESS
     arguments = where.arguments()
     folder = _folder(out, arguments, drawn, varied)
+    set_continuation(command_line())
     if boards is not None and arguments["address"] is None:
         arguments["jobs"] = jobs_within_budget(boards.boards, arguments["jobs"])
     check = Check(json)

@@ -40,6 +40,8 @@ _HEADINGS = {
     "oop_equity": "equity oop",
     "exploitability_percent": "exploitability %",
 }
+#: The averages on the page after the frequencies.
+_AFTER = ("oop_ev", "ip_ev", "oop_equity")
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +117,11 @@ class BoardReport(Sweep):
     def lines(self) -> tuple[str, ...]:
         """The lines after which frequencies are reported, besides the root."""
         return tuple(dict.fromkeys(line for row in self.rows for line in (row.result or {}).get("lines", {})))
+
+    def mover(self, line: str) -> str:
+        """Return the seat that acts after a line."""
+        nodes = ((row.result or {}).get("lines", {}).get(line) for row in self.rows)
+        return next((node["mover"] for node in nodes if node and node["mover"]), "no one acts")
 
     @property
     def actions(self) -> list[str]:
@@ -292,49 +299,45 @@ def _textures(report: BoardReport) -> Iterator[page.Content]:
                 heading = page.element("td", row["texture"].replace("_", " "), colspan=3 + len(names))
                 rows.append(page.element("tr", heading, cls="group"))
             cells = (_cell(name, row[name]) for name in names)
-            rows.append([row["value"] or "all", count(row["boards"]), page.share(row["share"]), *cells])
+            rows.append([row["value"] or "all", *cells, count(row["boards"]), page.share(row["share"])])
         if line:
-            yield page.heading(f"After {line}", 3)
-        headings = ["boards", "number", "share", *(_heading(name, line) for name in names)]
-        yield page.table(headings, rows, sortable=False, fold=None)
+            yield page.heading(f"After {line}: {report.mover(line)}", 3)
+        headings = ["boards", *(_heading(name, line) for name in names), "number", "share"]
+        yield page.pinned(page.table(headings, rows, sortable=False, fold=None))
 
 
 def _boards(report: BoardReport, solved: Sequence[Mapping[str, Any]]) -> Iterator[page.Content]:
-    """Yield the tables of boards, with filters by texture."""
+    """Yield the tables of boards, with filters by texture; those after lines are folded."""
     ordered = sorted(solved, key=lambda record: sorted(map(RANKS.index, record["board"][::2]), reverse=True))[::-1]
-    mean, total = report.averages[0], f"mean of {len(ordered)}"
+    mean = report.averages[0]
     for line in ("", *report.lines):
-        names = _columns(report, line)
-        textures = range(2 + len(names), 2 + len(names) + len(TEXTURES))
+        names = [*_columns(report, line), "share", *(() if line else AVERAGED[-1:])]
+        textures = range(1 + len(names), 1 + len(names) + len(TEXTURES))
         rows = [
-            [record["board"], page.share(record["share"]), *(_cell(name, record[name]) for name in names)]
-            + [record[part] for part in TEXTURES]
+            [record["board"], *(_cell(name, record[name]) for name in names), *map(record.get, TEXTURES)]
             for record in ordered
         ]
-        series: dict[int, Sequence[float] | None] = {1: None}
-        for place, name in enumerate(names, 2):
+        series: dict[int, Sequence[float] | None] = {}
+        for place, name in enumerate(names, 1):
             by = report.frequencies.get(name)
             series[place] = [record["share"] * ((record[by] or 0.0) if by else 1.0) for record in ordered]
-        headings = ["board", "share", *(_heading(name, line) for name in names)]
-        headings += [part.replace("_", " ") for part in TEXTURES]
-        made = page.table(
-            headings, rows, words=(0, *textures), room=_ROOM, fold=None, more="results.csv contains all boards"
-        )
-        cells = [
-            total,
-            page.share(mean["share"]),
-            *(_cell(name, mean[name]) for name in names),
-            *[None] * len(TEXTURES),
-        ]
-        yield page.heading(f"Boards, after {line}" if line else "Boards")
-        yield page.filtered(made, textures, cells, series, (0, *textures))
+        series[1 + names.index("share")] = None
+        headings = ["board", *(_heading(name, line) for name in names), *(part.replace("_", " ") for part in TEXTURES)]
+        words = (0, *textures)
+        made = page.table(headings, rows, words=words, room=_ROOM, fold=None, more="results.csv contains all boards")
+        cells = [f"mean of {len(ordered)}", *(_cell(name, mean[name]) for name in names), *[None] * len(TEXTURES)]
+        made = page.pinned(page.filtered(made, textures, cells, series, words))
+        if line:
+            yield page.folded(f"Boards after {line}: {report.mover(line)}", made)
+        else:
+            yield from (page.heading("Boards"), made)
 
 
 def _columns(report: BoardReport, line: str) -> list[str]:
     """Return the columns of the root, or of a line."""
     if line:
         return [name for name in report.frequencies if name.startswith(f"{line}: ")]
-    return [*AVERAGED[:3], *report.actions, AVERAGED[-1]]
+    return [*report.actions, *_AFTER]
 
 
 def _heading(name: str, line: str) -> str:

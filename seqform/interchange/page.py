@@ -218,14 +218,14 @@ def filtered(
     series: Mapping[int, Sequence[float] | None],
     words: Collection[int] = (0,),
 ) -> Element:
-    """Let readers choose rows of a table by the values of columns, with a row of means over the chosen rows.
+    """Let readers choose rows of a table by the values of hidden columns, with a row of means over the chosen rows.
 
     Parameters
     ----------
     block : Element
         From :func:`table`, with all rows and not folded.
     filters : collection of int
-        Columns by whose values readers choose.
+        Columns by whose values readers choose. The table hides them.
     mean : sequence
         The cells of the row of means over all rows, as in :func:`table`; the first is ``mean of N``.
     series : mapping of int to sequence of float or None
@@ -248,6 +248,28 @@ def filtered(
     row = _row(mean, words)
     row.set("class", "mean")
     next(whole.iter("thead")).append(row)
+    for each in whole.iter("tr"):
+        for place in filters:
+            each[place].set("hidden", "")
+    return block
+
+
+def pinned(block: Element) -> Element:
+    """Keep the first column of a table in view while readers scroll sideways, and wrap its headings.
+
+    Parameters
+    ----------
+    block : Element
+        From :func:`table`.
+
+    Examples
+    --------
+    >>> from treeplex.seqform.interchange.page import fragment, pinned, table
+    >>> "pinned" in fragment(pinned(table(["board", "bet"], [("Td9d6h", 0.5)])), styled=False)
+    True
+    """
+    whole = next(block.iter("table"))
+    whole.set("class", f"{whole.get('class', '')} pinned".strip())
     return block
 
 

@@ -22,8 +22,8 @@ def dive(problem: SimpleStrategy, plan: Floats, least: float | None = None, shar
     The dive first chooses sizes, one public state after another. Then it makes infosets pure where the problem requires
     it, starting where the plan mixes least. Finally it rounds infosets to the grid, starting with early ones that are
     near it. Each infoset gets the better of its two nearest distributions, and the linear program is solved again, so
-    that the infosets that are still free compensate. When its time is up, the dive rounds all remaining infosets at
-    once.
+    that the infosets that are still free compensate. If time is short, the dive makes several infosets pure before it
+    solves the program again. When its time is up, it rounds all remaining infosets at once.
 
     Parameters
     ----------
@@ -160,15 +160,31 @@ class _Dive:
         if problem.mixed is None and (problem.loss is None or problem.steps is not None):
             return None
         kept: set[int] = set()
+        begun, solves = seconds_left(), 0
         while not self.is_late:
             doubts, decided = self._doubts(), kept | set(self.fixed)
             mixed = [one for one in np.flatnonzero(doubts > _ROUND_OFF).tolist() if one not in decided]
             if not mixed or (problem.mixed is not None and len(mixed) + len(kept) <= problem.mixed):
                 return kept | set(mixed)
+            if problem.mixed is not None:
+                surplus = len(mixed) + len(kept) - problem.mixed
+                mixed.sort(key=doubts.__getitem__)
+                together = self._together(surplus, begun, solves)
+                for infoset in mixed[: together - 1]:
+                    self.fixed[infoset] = self._pure(infoset)[0]
+                    self._restrict(infoset, self.fixed[infoset])
+                mixed, solves = mixed[together - 1 :], solves + 1
             infoset = min(mixed, key=doubts.__getitem__)
             if not self._fix(infoset, self._pure(infoset), -np.inf if self.least is None else self.least):
                 kept.add(infoset)
         return kept
+
+    def _together(self, surplus: int, begun: float, solves: int) -> int:
+        """Return how many infosets must become pure at once, so that all are in half of the time that is left."""
+        if not solves or np.isinf(begun):
+            return 1
+        spent, left = begun - seconds_left(), seconds_left() - self._until
+        return int(np.clip(np.ceil(surplus * spent / solves / max(0.5 * left, 1e-9)), 1, surplus))
 
     def _pure(self, infoset: int) -> list[Floats]:
         """Return the two most likely actions as distributions."""

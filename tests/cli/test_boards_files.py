@@ -29,6 +29,9 @@ ip = "QQ-77, AKs, T9s, 87s"
 bet = "66%"
 raise = "a"
 """
+#: The tables that scroll sideways, in JavaScript.
+SCROLLING = """[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth)
+    .map((one) => one.innerText)"""
 LOCKS = ("locks", "unlocked_ev", "lock_gain", "lock_risk", "lock_intervals", "interval_cost", "likely_from")
 SOLVE = """
 [solve]
@@ -254,23 +257,28 @@ def test_filters_choose_boards_and_change_the_means(file, capsys, chromium):
     record = swept(file, capsys, "--html", "a.html")
     with opened(chromium, Path("a.html").resolve()) as page:
         assert page.evaluate("document.documentElement.scrollWidth") == 1280
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
+        assert page.evaluate(SCROLLING) == []
         mean = page.locator("tr.mean").first
         assert mean.inner_text().split("\t")[0] == "mean of 20"
         page.locator(".filters").first.locator("select").nth(2).select_option("A")
         cells = mean.inner_text().split("\t")
         (aces,) = (row for row in record["averages"] if (row["texture"], row["value"]) == ("high_card", "A"))
         assert cells[0] == "mean of 4"
-        assert [float(cell) for cell in cells[1:4]] == pytest.approx(
-            [aces["share"], aces["oop_ev"], aces["ip_ev"]], abs=5.1e-3
-        )
+        shares = [aces[name] for name in ("check", "bet 66", "oop_ev", "ip_ev", "oop_equity", "share")]
+        assert [float(cell) for cell in cells[1:7]] == pytest.approx(shares, abs=5.1e-3)
         shown = page.locator("table.sortable").first.locator("tbody tr:visible")
         assert shown.count() == 4
         after = page.locator("tr.mean").nth(2)
         page.locator(".filters").nth(2).locator("select").nth(2).select_option("A")
-        folds = float(after.inner_text().split("\t")[3])
+        folds = float(after.inner_text().split("\t")[2])
         assert folds == pytest.approx(aces["check, bet 66: fold"], abs=3e-4)
     with opened(chromium, Path("a.html").resolve(), 390) as page:
         assert page.evaluate("document.documentElement.scrollWidth") == 390
+        assert page.evaluate(SCROLLING) != []
+        page.evaluate("document.querySelectorAll('.scroll').forEach((one) => { one.scrollLeft = 9999 })")
+        board = page.locator("table.sortable").first.locator("tbody td").first
+        assert board.bounding_box()["x"] == page.locator("h1").bounding_box()["x"]
 
 
 # Interruptions and clusters

@@ -621,6 +621,21 @@ def test_interrupted_before_there_are_strategies(
     assert (record["game"], record["parameters"]) == ("kuhn:cards=4", {"players": 2, "cards": 4})
 
 
+def test_an_interrupted_run_that_is_kept_says_how_to_continue(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("treeplex.solvers.solve", interrupted)
+    command = ["solve", "kuhn", "--method", "cfr", "--checkpoint", "a run"]
+    assert main(command) == 130
+    told = "error: interrupted\nnote: to continue, run: treeplex solve kuhn --method cfr --checkpoint 'a run'"
+    assert capsys.readouterr().err == f"{told} --resume 'a run'\n"
+    assert main([*command, "--resume", "a run"]) == 130
+    assert capsys.readouterr().err == f"{told} --resume 'a run'\n"
+    assert main(["solve", "kuhn", "--method", "cfr"]) == 130  # keeps nothing
+    assert capsys.readouterr().err == "error: interrupted\n"
+
+
 def test_keys_are_those_of_a_solution(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"schema", "version", *solve_command.KEYS} == set(json_of(capsys, "solve", "kuhn"))
 

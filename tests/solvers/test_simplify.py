@@ -17,6 +17,7 @@ from treeplex.models.problems.simple_limits import Monotone, misplaced
 from treeplex.seqform.errors import GameTooLargeError, InvalidGameError, TimeLimitError, UnsupportedProblemError
 from treeplex.seqform.limits import time_limited
 from treeplex.seqform.public_profile import PublicProfile
+from treeplex.solvers.exact import diving
 from treeplex.solvers.exact.diving import dive
 from treeplex.solvers.node_limits import NodeLimits, rounded
 from treeplex.solvers.public import simplification
@@ -240,6 +241,17 @@ def test_a_late_dive_still_is_within_the_limits():
     found = problem.complexity(plan)
     assert found.mixed <= 5
     assert found.off_grid <= 1e-12
+
+
+def test_a_dive_in_a_hurry_makes_several_infosets_pure_at_once(monkeypatch):
+    game = load_game("leduc")
+    problem, equilibrium = SimpleStrategy(game, mixed=10), solve(Nash(game))
+    plan, game_value = equilibrium.profile[0].plan, equilibrium.value
+    left = itertools.count(120, -1)  # too little for one infoset after another
+    monkeypatch.setattr(diving, "seconds_left", lambda: float(next(left)))
+    plan = dive(problem, plan)[0]
+    assert problem.complexity(plan).mixed <= 10
+    assert game_value - problem.view.worst_case(plan) <= 0.2  # if the dive rounds most infosets at its end: 1.2
 
 
 def test_a_time_limit_keeps_the_best_strategy_so_far():
