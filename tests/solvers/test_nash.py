@@ -805,6 +805,8 @@ KEYS = [
     "objective",
     "value",
     "value_exact",
+    "values_exact",
+    "recommendations",
     "objective_exact",
     "gain_exact",
     "lower",
