@@ -105,6 +105,7 @@ def record_of(solution: "Solution") -> dict[str, Any]:
         "lower": solution.lower,
         "upper": solution.upper,
         "gap": solution.gap,
+        "ties": solution.problem.facts.get("ties", "").partition(":")[0] or None,
         "exploitability": None if solution.infeasibility is not None else solution.exploitability,
         "regrets": None if solution.regrets is None else list(solution.regrets),
         "epsilon": solution.certificate.epsilon,
@@ -186,6 +187,7 @@ def _values(solution: "Solution") -> Iterator[Row]:
         whom = f" to player {player}" if problem.name != "style" else ""  # the objective of a style is not a payoff
         meaning = f", {problem.meaning}" if problem.meaning else ""
         yield Row("objective", exact.objective if exact else solution.objective, payoff, whom + meaning)
+    yield from (Row(*fact) for fact in problem.facts.items())
     yield Row("gain", exact.gain if exact else solution.gain, payoff, " beyond the value of the game")
     if solution.gain is not None:
         yield Row("game_value", solution.game_value, payoff)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +13,6 @@ from ..seqform.strategy import Profile
 from .methods import Method
 from .outcome import Options, Outcome, Status, nearest_profile
 from .solution import RunState, Solution
-
-if TYPE_CHECKING:
-    pass
 
 #: An exact method's certificate treats smaller numbers as zero, relative to the game's stakes or to penalties paid.
 ROUND_OFF = 1e-12
@@ -145,7 +141,7 @@ def _message(
     """Return the meaning of the status of this solve, in one line."""
     if outcome.exact is not None:
         return "proven optimal in exact fractions"
-    if status is Status.OPTIMAL and not problem.error_proves:
+    if status is Status.OPTIMAL and not problem.proves(outcome.proof):
         return "optimal according to the solver (not certified)"
     if status is Status.ITERATION_LIMIT and options.tol == 0.0 and not remark:
         return "all requested iterations have been run"

@@ -310,6 +310,7 @@ QUICK = Suite(
         *ask("kuhn", "epsilon-safe --opponent uniform --epsilon 1/18", "highs-simplex cvxpy rational", known="7/18"),
         *ask("kuhn", "best-nash --opponent uniform", "highs-simplex cvxpy rational", known="1/6"),
         *ask("kuhn", "stackelberg --leader 1", "branch-and-bound", known="1/18"),
+        *ask("kuhn", "stackelberg --leader 1 --ties weak", "branch-and-bound", known="1/18"),
         *ask("kuhn", "simplify --player 1 --steps 3", "branch-and-bound rounding@1e-6", known="1/18"),
         # With lookahead to the end, the response is a best response or a restricted Nash response.
         *ask("kuhn", "cdbr --opponent uniform --lookahead 3", _IN_STEPS, known="1/2"),

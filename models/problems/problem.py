@@ -99,6 +99,8 @@ class Problem(Explained, ABC):
     objective_is_payoff: ClassVar[bool] = True
     #: Whether an error of 0 proves optimality.
     error_proves: ClassVar[bool] = True
+    #: What reports say of the problem beside its parameters: texts by row, such as ``ties``.
+    facts: Mapping[str, str] = {}
     #: Text after the exploitability's number, if the number is not the possible loss of the game's value.
     exploitability_meaning: ClassVar[str] = ""
     #: The game of an example on the command line.
@@ -168,6 +170,10 @@ class Problem(Explained, ABC):
     def roles(self) -> Mapping[int, str]:
         """The names of the players in reports if one of them commits, otherwise empty."""
         return {}
+
+    def proves(self, proof: tuple[Profile, Certificate] | None) -> bool:
+        """Whether a method's certificate proves optimality if its error meets the tolerance."""
+        return self.error_proves
 
     @property
     def is_linear(self) -> bool:
