@@ -374,7 +374,7 @@ def _said(solution: Solution) -> list[Content]:
     if problem.roles:
         values = solution.values or ()
         each = [f"the {role}, player {one}, is paid {number(values[one])}" for one, role in problem.roles.items()]
-        ties = f"The follower's ties are {problem.facts['ties']}. "
+        ties = f"The follower's ties are {problem.facts(solution.profile)['ties']}. "
         said = [f"With this commitment {' and '.join(each)} per game on average. {ties}"]
     elif solution.opponent_value is not None:
         more = ""

@@ -99,8 +99,6 @@ class Problem(Explained, ABC):
     objective_is_payoff: ClassVar[bool] = True
     #: Whether an error of 0 proves optimality.
     error_proves: ClassVar[bool] = True
-    #: What reports say of the problem beside its parameters: texts by row, such as ``ties``.
-    facts: Mapping[str, str] = {}
     #: Text after the exploitability's number, if the number is not the possible loss of the game's value.
     exploitability_meaning: ClassVar[str] = ""
     #: The game of an example on the command line.
@@ -169,6 +167,10 @@ class Problem(Explained, ABC):
     @property
     def roles(self) -> Mapping[int, str]:
         """The names of the players in reports if one of them commits, otherwise empty."""
+        return {}
+
+    def facts(self, profile: Profile) -> Mapping[str, str]:
+        """Return what reports say of an answer beside its numbers: texts by row, such as ``ties``."""
         return {}
 
     def proves(self, proof: tuple[Profile, Certificate] | None) -> bool:
@@ -359,8 +361,7 @@ class SaddleProblem(Problem):
         """The constraints that must be met: strategies that violate them prove nothing."""
         if not self.constraints:
             return ()
-        saddle = self.canonical
-        hard = [rows.hard for rows in (saddle.own, saddle.other) if rows is not None]
+        hard = [rows.hard for rows in (self.canonical.own, self.canonical.other) if rows is not None]
         return sum(hard, ())
 
     def linear_program(self) -> "LinearProgram":

@@ -206,9 +206,8 @@ class Stackelberg(Problem):
         """All constraints."""
         return tuple(self.constraints)
 
-    @property
-    def facts(self) -> Mapping[str, str]:  # type: ignore[override]
-        """The tie rule."""
+    def facts(self, profile: Profile) -> Mapping[str, str]:
+        """Return the tie rule."""
         if self.ties == "strong":
             return {"ties": "strong: broken in the leader's favour"}
         return {"ties": "weak: broken against the leader; the bounds are on the supremum, which may not be attained"}
