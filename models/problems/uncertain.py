@@ -219,7 +219,7 @@ class UncertainPayoffs(OnePlayerProblem, SaddleProblem):
     >>> solution = solve(problem)
     >>> round(solution.objective, 6), round(solution.profile[1]["column"][0], 6)
     (-0.333333, 0.333333)
-    >>> [(one.name, round(one.payoff, 6)) for one in problem.outcomes(solution.strategy)]
+    >>> sorted((one.name, round(one.payoff, 6)) for one in problem.outcomes(solution.strategy))
     [('other', -0.333333), ('usual', -0.333333)]
     """
 
