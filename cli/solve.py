@@ -16,6 +16,8 @@ KEYS = (
     *("objective", "value", "value_exact", "values", "objective_exact", "gain_exact", "lower", "upper", "gap"),
     "exploitability",
     *(
+        "ties",
+        "scenarios",
         "regrets",
         "epsilon",
         "nash_conv",
