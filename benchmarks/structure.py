@@ -23,7 +23,8 @@ FLOORS = ("seqform", "models", "solvers", "validation", "cli")  # each may impor
 LONGEST, WIDEST = 100, 12
 #: The limit of each count. Code that exceeds a limit should be worth more than the code that could be removed for it.
 LIMITS = {
-    "code lines": 78_640,
+    "code lines": 79_010,
+    "modules": 531,
     "public names at the top level": 84,
     "import circles": 3,
     "import circles while loading": 0,

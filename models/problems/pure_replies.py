@@ -16,6 +16,8 @@ from ..programs.linear_program import LinearProgram, ProgramBlocks
 
 #: Up to this many pure replies are listed one by one.
 MOST_REPLIES = 500
+#: They may have at most this many payoffs against the leader's sequences.
+MOST_PAYOFFS = 100_000
 #: Payoffs of the follower that differ by less are ties, in units of its largest payoff.
 TIE = 1e-11
 #: Two replies pay the follower the same against every commitment if they do so up to this, in the same units.

@@ -27,7 +27,7 @@ from ..saddle import check_player_count
 from .certificate import Certificate
 from .features import Feature
 from .problem import Problem
-from .pure_replies import MOST_REPLIES, PureReplies, pure_plans
+from .pure_replies import MOST_PAYOFFS, MOST_REPLIES, PureReplies, pure_plans
 
 #: Bounds on the leader's payoff that are closer prove the optimum, in units of its largest payoff.
 _CLOSE = 1e-7
@@ -87,12 +87,14 @@ class Stackelberg(Problem):
     that the follower is indifferent up to round-off. Types of attackers are infosets below the empty sequence, and each
     replies for itself. Constraints on the leader are further rows on y, G y ≤ h, in both programs.
 
+    If the follower has at most 500 pure plans, that linear program is solved for each of them instead; this is much
+    faster. See :class:`~treeplex.models.problems.pure_replies.PureReplies`.
+
     The certificate recomputes both payoffs, and the follower's gain from a best response. `upper` is a proven bound on
-    what any commitment earns. If the follower has at most 500 pure plans, there is a linear program for each, and its
-    multipliers prove the bound; see :class:`~treeplex.models.problems.pure_replies.PureReplies`. In larger games the
-    bound is that of the linear relaxation of the integer program, which may be loose; branch and bound then claims that
-    no other commitment pays more, and the message quotes this claim. If payoffs are opposed, the answer is an
-    equilibrium strategy, and the relaxation is tight.
+    what any commitment earns: from the multipliers of the linear programs, or from those of the linear relaxation of
+    the integer program, which may be loose. Branch and bound then claims that no other commitment pays more, and the
+    message quotes this claim. If payoffs are opposed, the answer is an equilibrium strategy, and the relaxation is
+    tight.
 
     With weak ties, the payoff of a commitment may jump down where the follower becomes indifferent, so an optimum need
     not exist: `lower` and `upper` bound the supremum, and the answer is a commitment that nearly earns it, to which the
@@ -175,8 +177,9 @@ class Stackelberg(Problem):
             )
         if self.ties == "weak" and self.replies is None:
             raise UnsupportedProblemError(
-                f"{self.name}: player {1 - self.leader} has more than {MOST_REPLIES} pure plans, or they are not a "
-                "tree's; expected fewer with weak ties"
+                f"{self.name}: player {1 - self.leader} has more than {MOST_REPLIES} pure plans (or {MOST_PAYOFFS:,} "
+                f"payoffs against the sequences of player {self.leader}), or they are not a tree's; expected fewer "
+                "with weak ties"
             )
 
     def _check_payoff(self) -> None:
@@ -220,10 +223,10 @@ class Stackelberg(Problem):
 
     @cached_property
     def replies(self) -> PureReplies | None:
-        """The pure replies, in the units of :attr:`payoffs`; ``None`` if there are more than 500."""
+        """The pure replies, in the units of :attr:`payoffs`; ``None`` if there are too many."""
         treeplexes = self.game.sequence_form.treeplexes
         plans = pure_plans(treeplexes[self.follower])
-        if plans is None:
+        if plans is None or len(plans) * treeplexes[self.leader].num_sequences > MOST_PAYOFFS:
             return None
         theirs, mine = ((plans @ one.left) @ one.right for one in self.payoffs)
         limits = [one for one in self.constraints if isinstance(one, LinearConstraint)]

@@ -13,6 +13,8 @@ from treeplex import Game, Nash, Profile, SequenceForm, Status, Strategy, Unsupp
 from treeplex.models.problems import Stackelberg
 from treeplex.models.problems.pure_replies import pure_plans
 from treeplex.seqform import bayesian_form
+from treeplex.seqform.errors import TimeLimitError
+from treeplex.solvers.exact import commitment
 
 TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
@@ -119,6 +121,53 @@ def test_both_tie_rules_against_every_reply(seed, draw, leader):
     assert (ties @ earned).min() >= weak.objective - 1e-12
 
 
+@few
+@pytest.mark.parametrize("seed", range(100))
+def test_constraints_on_the_leader_against_every_reply(seed):
+    game, (theirs, mine), _ = random_matrices(seed)
+    rng, width = np.random.default_rng(seed), theirs.shape[1]
+    limits = [(rng.integers(-2, 3, size=width).astype(float), float(rng.uniform(0.0, 0.6))) for _ in range(2)]
+    rows = np.array([most - row for row, most in limits])  # the plan sums to 1, so that each row is at least 0
+    best = max(best_mixture(np.vstack([one - theirs, rows]), paid) for one, paid in zip(theirs, mine, strict=True))
+    x = game.plan(0)
+    posed = {f"c{number}": row @ x[1:] <= most for number, (row, most) in enumerate(limits)}
+    solution = solve(Stackelberg(game, leader=0, constraints=posed))
+    if not np.isfinite(best):
+        assert solution.status is Status.INFEASIBLE
+        return
+    assert solution.status is Status.OPTIMAL
+    for number in (solution.objective, solution.lower, solution.upper):
+        assert number == pytest.approx(best, abs=1e-9)
+    assert solution.violation < 1e-8
+    # A multiplier is the gain per unit of loosening, as long as the reply stays best.
+    assert all(price >= 0.0 for price in solution.multipliers.values())
+
+
+@pytest.mark.parametrize(
+    ("ending", "status"),
+    [(TimeLimitError("it is late"), Status.TIME_LIMIT), (KeyboardInterrupt(), Status.INTERRUPTED)],
+)
+@pytest.mark.parametrize("ties", ["strong", "weak"])
+def test_what_ends_the_search_keeps_the_best_so_far(monkeypatch, ending, status, ties):
+    rng = np.random.default_rng(3)
+    first, second = rng.normal(size=(2, 12, 12))
+    game = Game.from_sequence_form(SequenceForm.from_payoff_matrix(first, second))
+    best, calls = solve(Stackelberg(game, leader=0, ties=ties)), []
+
+    def solved(program, run=commitment.optimum):
+        calls.append(program)
+        if len(calls) > 2:
+            raise ending
+        return run(program)
+
+    monkeypatch.setattr(commitment, "optimum", solved)
+    solution = solve(Stackelberg(game, leader=0, ties=ties))
+    assert solution.status is status
+    assert solution.objective <= best.objective + 1e-9
+    if solution.upper is not None:
+        assert solution.lower - 1e-9 <= best.objective <= solution.upper + 1e-9
+
+
 @pytest.mark.parametrize("leader", [0, 1])
 @pytest.mark.parametrize("ties", ["strong", "weak"])
 @pytest.mark.parametrize("spec", ["kuhn", "matching_pennies", "kuhn:cards=4", "rps"])
@@ -149,6 +198,7 @@ def test_any_multipliers_prove_a_bound(seed):
     wild = {"weights": rng.normal(size=(count, count)), "prices": np.zeros((count, 0))}
     assert problem.certify(solution.profile, None, wild).upper >= best - 1e-9
     rows = problem.integer_program().program.shape[0]
+    assert 0.0 <= solution.gap <= 1e-9
     wild = {"relaxation": rng.normal(size=rows)}
     assert problem.certify(solution.profile, None, wild).upper >= best - 1e-9
 
