@@ -56,7 +56,7 @@ KEYS = (
     *("confidence", "interval", "bonferroni", "probe", "events", "constraints", "method", "p", "penalty", "status"),
     *("message", "guaranteed", "expected", "game_value", "exploitability", "objective", "lower", "upper", "violation"),
     *("recommended", "games_needed", "hedged", "least_violation", "conflict", "informative"),
-    *("iterations", "seconds", "build_seconds", "time", "frequencies", "locks"),
+    *("iterations", "seconds", "build_seconds", "time", "frequencies", "locks", "quantal"),
 )
 #: The columns of the table of observations, and of the table of a spot's lines.
 _EVIDENCE = (
@@ -123,6 +123,14 @@ class _Log:
     against: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="The player to model from hand histories; by default all opponents."),
+    ] = None
+    quantal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BELIEF",
+            help="Fit a quantal-response opponent instead of bounds, and respond to it. BELIEF is what it believes "
+            "about --seat: probe (its play in the log), or an opponent such as nash or uniform.",
+        ),
     ] = None
 
 
@@ -235,12 +243,18 @@ def fit(
         if spot is not None:
             return _fit_lines(record, spot, played.against, skip_bad, {
                 "player": played.name, "interval": intervals.interval, "bonferroni": intervals.bonferroni or None,
-                "probe": probe, "method": method, **vars(trust), "out": out, "html": html, "tol": limits.tol,
-                "max_iterations": limits.max_iterations, **files,
+                "probe": probe, "quantal": played.quantal, "method": method, **vars(trust), "out": out, "html": html,
+                "tol": limits.tol, "max_iterations": limits.max_iterations, **files,
             })  # fmt: skip
         check_two_players("fit", loaded)
         own = _probe(probe, loaded, played.player, record.shown)
         found = _read(played, loaded, own, skip_bad, record.shown)
+        if played.quantal is not None:
+            from .quantal import fit_quantal
+
+            given = {"interval": intervals.interval, "bonferroni": intervals.bonferroni, "penalty": trust.penalty}
+            how = vars(limits) | {"checkpoint": checkpointing.read()}
+            return fit_quantal(record, loaded, found, chosen, how, played.quantal, given, out, html)
         with waiting("bounds on the opponent", shown=record.shown):
             model = OpponentModel.from_observations(found.observations, **vars(intervals))
             _ = model.constraints

@@ -22,6 +22,7 @@ from .files import command_line
 if TYPE_CHECKING:
     from ..seqform.game import Game
     from ..seqform.strategy import Strategy
+    from ..solvers import Solution
     from ..solvers.opponents.counter_strategies import CounterStrategy
     from ..solvers.parametric.trade_off import TradeOff
     from ..solvers.style.answer import StyleAnswer
@@ -179,6 +180,30 @@ def fitted(game: "Game", record: Mapping[str, Any], sheet: Sheet, response: "Cou
         heading("Strategies"),
         *strategy_blocks([response.strategy]),
         *game_blocks(game, [response.strategy]),
+    ]
+    return _page(f"response to a log of {game.spec}", game, blocks)
+
+
+def fitted_quantal(game: "Game", record: Mapping[str, Any], sheet: Sheet, solution: "Solution") -> Page:
+    """Return the page of a response to a quantal-response opponent fitted to a log."""
+    player = record["seat"]
+    said: list[Content] = [f"Player {player} earns ", emphasis(number(record["expected"]))]
+    said += [" per game against the fitted opponent. "]
+    said += [f"The value of the game is {number(record['game_value'])}, of which it may lose "]
+    said += [emphasis(number(record["exploitability"])), " to others."]
+    blocks: list[Content] = [
+        *opening(
+            f"{game.spec} · fit",
+            f"Which strategy of player {player} earns most against a quantal-response opponent fitted to "
+            f"{record['games']:,} games?",
+        ),
+        verdict(said, solution.status, record["message"]),
+        heading("The opponent"),
+        *sheet_blocks(sheet.only("log", "belief", "precision", "interval", "log_likelihood", "mean_result")),
+        *certificate_blocks(solution),
+        heading("Strategies"),
+        *strategy_blocks([solution.strategy]),
+        *game_blocks(game, [solution.strategy]),
     ]
     return _page(f"response to a log of {game.spec}", game, blocks)
 

@@ -17,6 +17,8 @@ KEYS = (
     *("gain_exact", "lower", "upper", "gap"),
     "exploitability",
     *(
+        "ties",
+        "scenarios",
         "regrets",
         "epsilon",
         "nash_conv",

@@ -1,3 +1,4 @@
+from .bayesian import bayesian_form as bayesian_form
 from .budget import memory_budget as memory_budget
 from .budget import sequence_form_bytes as sequence_form_bytes
 from .budget import tree_bytes as tree_bytes

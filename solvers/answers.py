@@ -108,6 +108,8 @@ def record_of(solution: "Solution") -> dict[str, Any]:
         "lower": solution.lower,
         "upper": solution.upper,
         "gap": solution.gap,
+        "ties": getattr(solution.problem, "ties", None),
+        "scenarios": _scenarios(solution),
         "exploitability": None if solution.infeasibility is not None else solution.exploitability,
         "regrets": None if solution.regrets is None else list(solution.regrets),
         "epsilon": solution.certificate.epsilon,
@@ -142,6 +144,16 @@ def record_of(solution: "Solution") -> dict[str, Any]:
         "sizes": sizes_of(game),
     }
     return dict(json_ready(record))
+
+
+def _scenarios(solution: "Solution") -> list[dict[str, Any]] | None:
+    """Return what the strategy earns at least in each scenario, the worst first; ``None`` if there are none."""
+    from ..models.problems import UncertainPayoffs
+
+    problem = solution.problem
+    if not isinstance(problem, UncertainPayoffs):
+        return None
+    return [asdict(one) for one in problem.outcomes(solution.profile[problem.player])]
 
 
 def _exact_text(number: Any) -> str | None:
@@ -192,6 +204,7 @@ def _values(solution: "Solution") -> Iterator[Row]:
         whom = f" to player {player}" if problem.name != "style" else ""  # the objective of a style is not a payoff
         meaning = f", {problem.meaning}" if problem.meaning else ""
         yield Row("objective", exact.objective if exact else solution.objective, payoff, whom + meaning)
+    yield from (Row(*fact) for fact in problem.facts(solution.profile).items())
     yield Row("gain", exact.gain if exact else solution.gain, payoff, " beyond the value of the game")
     if solution.gain is not None:
         yield Row("game_value", solution.game_value, payoff)

@@ -136,7 +136,7 @@ def _message(
     """Return the meaning of the status of this solve, in one line."""
     if outcome.exact is not None:
         return f"proven{' optimal' * (outcome.exact.certificate.regrets is None)} in exact fractions"
-    if status is Status.OPTIMAL and not problem.error_proves:
+    if status is Status.OPTIMAL and not problem.proves(outcome.proof):
         return "optimal according to the solver (not certified)"
     if status is Status.ITERATION_LIMIT and options.tol == 0.0 and not remark:
         return "all requested iterations have been run"

@@ -414,7 +414,8 @@ def _said(solution: Solution) -> list[Content]:
     if problem.roles:
         values = solution.values or ()
         each = [f"the {role}, player {one}, is paid {number(values[one])}" for one, role in problem.roles.items()]
-        said = [f"With this commitment {' and '.join(each)} per game on average. "]
+        ties = f"The follower's ties are {problem.facts(solution.profile)['ties']}. "
+        said = [f"With this commitment {' and '.join(each)} per game on average. {ties}"]
     elif solution.opponent_value is not None:
         more = ""
         if solution.gain is not None and solution.game_value is not None:
@@ -482,6 +483,12 @@ def certificate_blocks(solution: Solution, *units: Content) -> Iterator[Content]
                 "This does not prove a value of the game: other equilibria may pay differently, and a strategy "
                 "guarantees nothing by itself."
             )
+    elif lower is not None and upper is not None and problem.roles:
+        yield prose(
+            f"The follower's best response to the commitment was computed. No commitment pays the leader more than "
+            f"{number(upper)}: multipliers of linear programs prove this, and one best response of the leader per "
+            "program checks it. (Any multipliers give a valid bound; good multipliers give a tight bound.)"
+        )
     elif lower is not None and upper is not None:
         whom = "the payoff of player 0" if player is None else "the objective"
         yield prose(

@@ -9,5 +9,8 @@ from .lines import LineObservations as LineObservations
 from .observations import Observations as Observations
 from .opponent_model import OpponentModel as OpponentModel
 from .opponent_model import frequency_model as frequency_model
+from .quantal import QuantalModel as QuantalModel
+from .quantal import fit_quantal_response as fit_quantal_response
+from .quantal import logit_response as logit_response
 from .spots import LineFrequency as LineFrequency
 from .spots import spot_frequencies as spot_frequencies

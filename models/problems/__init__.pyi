@@ -31,3 +31,5 @@ from .simple import SimpleStrategy as SimpleStrategy
 from .stackelberg import Stackelberg as Stackelberg
 from .strategy_certificate import restored as restored
 from .style import EpsilonSafeStyle as EpsilonSafeStyle
+from .uncertain import ScenarioOutcome as ScenarioOutcome
+from .uncertain import UncertainPayoffs as UncertainPayoffs

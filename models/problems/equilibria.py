@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ...seqform.factored import FactoredPayoff
 from ...seqform.polytope import infoset_values, sequence_values
 from ...seqform.sequence_form import SequenceForm
 from ..programs.integer_program import IntegerProgram
@@ -53,17 +52,7 @@ class EquilibriumProgram:
     @cached_property
     def payoffs(self) -> tuple[Factors, Factors]:
         """Each player's payoff by its own sequences and the other player's."""
-        return self._paid(0), self._paid(1)
-
-    def _paid(self, player: int) -> Factors:
-        form, given = self.form, self.form.factored
-        other = form.treeplexes[1 - player]
-        if given is None or given.chained is not None:
-            matrix = form.payoff_matrix(player) if given is None else _signed(given.matrix, player)
-            left, right = matrix if player == 0 else matrix.T, sp.eye_array(other.num_sequences, format="csr")
-        else:
-            left, right = (given.left, given.right) if player == 0 else (_signed(given.right, 1).T, given.left.T)
-        return Factors.of(sp.csr_array(left), sp.csr_array(right), other)
+        return Factors.paid(self.form, 0, 0), Factors.paid(self.form, 1, 1)
 
     def integer_program(self) -> IntegerProgram:
         """Return the program in the notes of the class, with the binaries in the columns ``played 0`` and ``played 1``.
@@ -129,7 +118,3 @@ class EquilibriumProgram:
         blocks.add_rows(f"losses {player}", loss, lower=0.0)
         unplayed = loss | {choice: sp.csr_array(sp.diags_array(largest) @ each[1:])}
         blocks.add_rows(f"best replies {player}", unplayed, upper=largest)
-
-
-def _signed(matrix: sp.sparray | FactoredPayoff, player: int) -> sp.csr_array:
-    return sp.csr_array(matrix) if player == 0 else -sp.csr_array(matrix)

@@ -169,6 +169,14 @@ class Problem(Explained, ABC):
         """The names of the players in reports if one of them commits, otherwise empty."""
         return {}
 
+    def facts(self, profile: Profile) -> Mapping[str, str]:
+        """Return what reports say of an answer beside its numbers: texts by row, such as ``ties``."""
+        return {}
+
+    def proves(self, proof: tuple[Profile, Certificate] | None) -> bool:
+        """Whether a method's certificate proves optimality if its error meets the tolerance."""
+        return self.error_proves
+
     @property
     def is_linear(self) -> bool:
         """Whether all constraints are linear or piecewise linear, so that a linear program can express the problem."""
@@ -353,8 +361,7 @@ class SaddleProblem(Problem):
         """The constraints that must be met: strategies that violate them prove nothing."""
         if not self.constraints:
             return ()
-        saddle = self.canonical
-        hard = [rows.hard for rows in (saddle.own, saddle.other) if rows is not None]
+        hard = [rows.hard for rows in (self.canonical.own, self.canonical.other) if rows is not None]
         return sum(hard, ())
 
     def linear_program(self) -> "LinearProgram":

@@ -4,19 +4,20 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...seqform.array_checks import canonical
 from ...seqform.arrays import Floats
-from ...seqform.checks import check_whole
+from ...seqform.checks import check_choice, check_whole
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.factored import FactoredPayoff
 from ...seqform.game import Game
 from ...seqform.parameters import About
 from ...seqform.polytope import Treeplex, best_response_value, infoset_values, sequence_values
+from ...seqform.sequence_form import SequenceForm
 from ...seqform.strategy import Profile, check_same_game
 from ..constraints import Constraint, LinearConstraint, collect_constraints
 from ..declarations import Constraints
@@ -26,14 +27,19 @@ from ..saddle import check_player_count
 from .certificate import Certificate
 from .features import Feature
 from .problem import Problem
+from .pure_replies import MOST_PAYOFFS, MOST_REPLIES, PureReplies, pure_plans
+
+#: Bounds on the leader's payoff that are closer prove the optimum, in units of its largest payoff.
+_CLOSE = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
 class Stackelberg(Problem):
-    r"""A strong Stackelberg equilibrium: the leader commits to a mixed strategy, and the follower replies to it.
+    r"""A Stackelberg equilibrium: the leader commits to a mixed strategy, and the follower replies to it.
 
     The follower knows the leader's mixed strategy, but not the drawn action. It replies with a strategy that is best
-    for itself; among several, with the one that is best for the leader. Payoffs need not be opposed.
+    for itself. Among several, it chooses the one that is best for the leader (strong) or worst for it (weak). Payoffs
+    need not be opposed.
 
     Parameters
     ----------
@@ -46,6 +52,8 @@ class Stackelberg(Problem):
         The leader; in a patrol, the units.
     constraints : iterable of constraints, or mapping of str to constraint, optional
         Linear constraints on the leader's plan, as for :class:`~treeplex.ConstrainedNash`.
+    ties : {"strong", "weak"}
+        Whether the follower breaks ties for the leader or against it.
 
     Raises
     ------
@@ -54,7 +62,7 @@ class Stackelberg(Problem):
     UnsupportedProblemError
         If the game does not have two players, the payoff does not fit it or is not finite, a constraint is not linear
         or is on the follower, or chance affects the follower's walk through a flow, so that pure plans are not zeros
-        and ones.
+        and ones. With weak ties also if there are constraints, or the follower has more than 500 pure plans.
 
     Notes
     -----
@@ -79,9 +87,19 @@ class Stackelberg(Problem):
     that the follower is indifferent up to round-off. Types of attackers are infosets below the empty sequence, and each
     replies for itself. Constraints on the leader are further rows on y, G y ≤ h, in both programs.
 
-    The certificate recomputes both payoffs, and the follower's gain from a best response. It has no bounds: branch and
-    bound claims that no other commitment pays more, and the message quotes this claim. If payoffs are opposed, the
-    answer is an equilibrium strategy.
+    If the follower has at most 500 pure plans, that linear program is solved for each of them instead; this is much
+    faster. See :class:`~treeplex.models.problems.pure_replies.PureReplies`.
+
+    The certificate recomputes both payoffs, and the follower's gain from a best response. `upper` is a proven bound on
+    what any commitment earns: from the multipliers of the linear programs, or from those of the linear relaxation of
+    the integer program, which may be loose. Branch and bound then claims that no other commitment pays more, and the
+    message quotes this claim. If payoffs are opposed, the answer is an equilibrium strategy, and the relaxation is
+    tight.
+
+    With weak ties, the payoff of a commitment may jump down where the follower becomes indifferent, so an optimum need
+    not exist: `lower` and `upper` bound the supremum, and the answer is a commitment that nearly earns it, to which the
+    follower's reply is strictly best except for replies that pay it the same against every commitment. `objective` is
+    the payoff of this commitment, with the follower's worst best reply.
 
     Examples
     --------
@@ -93,12 +111,21 @@ class Stackelberg(Problem):
     >>> solution = solve(Stackelberg(Game.from_sequence_form(form), leader=0))
     >>> round(solution.objective, 9), solution.strategy.plan[1:].round(9).tolist()
     (3.5, [0.5, 0.5])
+
+    If the follower breaks ties against the leader, the leader has to make the second column slightly better:
+
+    >>> solution = solve(Stackelberg(Game.from_sequence_form(form), leader=0, ties="weak"))
+    >>> round(solution.upper, 9), solution.objective < 3.5, round(solution.objective, 4)
+    (3.5, True, 3.5)
     """
 
     game: Game
     payoff: Any = field(default=None, kw_only=True)
     leader: Annotated[int, About("player who commits", 0, 1)] = field(default=1, kw_only=True)
     constraints: Constraints = field(default=(), kw_only=True)  # a tuple of Constraint after they have been collected
+    ties: Annotated[
+        Literal["strong", "weak"], About("break the follower's ties for the leader (strong) or against it (weak)")
+    ] = field(default="strong", kw_only=True)
 
     name: ClassVar[str] = "stackelberg"
     question: ClassVar[str] = (
@@ -114,10 +141,13 @@ class Stackelberg(Problem):
         self._check_stated_players()
         leader = check_whole(self.leader, f"{self.name}: leader", UnsupportedProblemError, "[0, 1]")
         object.__setattr__(self, "leader", leader)
+        check_choice(self.ties, f"{self.name}: ties", UnsupportedProblemError, ("strong", "weak"))
         if self.payoff is not None:
             self._check_payoff()
         given = collect_constraints(self.constraints, self.given_game) if self.constraints else ()
         object.__setattr__(self, "constraints", given)
+        if given and self.ties == "weak":
+            raise UnsupportedProblemError(f"{self.name}: constraints are given with weak ties, expected strong ties")
         for one in given:
             if not isinstance(one, LinearConstraint) or one.player != leader:
                 which = f"is on player {one.player}" if one.player != leader else "is not linear"
@@ -144,6 +174,12 @@ class Stackelberg(Problem):
             raise UnsupportedProblemError(
                 f"{self.name}: moves of player {1 - self.leader} may fail in {self.game.spec}, expected pure plans of "
                 "zeros and ones"
+            )
+        if self.ties == "weak" and self.replies is None:
+            raise UnsupportedProblemError(
+                f"{self.name}: player {1 - self.leader} has more than {MOST_REPLIES} pure plans (or {MOST_PAYOFFS:,} "
+                f"payoffs against the sequences of player {self.leader}), or they are not a tree's; expected fewer "
+                "with weak ties"
             )
 
     def _check_payoff(self) -> None:
@@ -173,25 +209,28 @@ class Stackelberg(Problem):
         """All constraints."""
         return tuple(self.constraints)
 
+    def facts(self, profile: Profile) -> Mapping[str, str]:
+        """Return the tie rule."""
+        if self.ties == "strong":
+            return {"ties": "strong: broken in the leader's favour"}
+        return {"ties": "weak: broken against the leader; the bounds are on the supremum, which may not be attained"}
+
     @cached_property
     def payoffs(self) -> "tuple[Factors, Factors]":
         """The payoffs to follower and leader, by the sequences of the follower and of the leader."""
-        return self._paid(self.follower), self._paid(self.leader)
+        form, row = self.game.sequence_form, self.follower
+        return Factors.paid(form, row, row), Factors.paid(form, self.leader, row, self.payoff)
 
-    def _paid(self, player: int) -> "Factors":
-        form, sign = self.game.sequence_form, 1.0
-        given: Any = self.payoff if player == self.leader else None
-        if given is None:
-            given = form.payoff_matrix(player) if form.factored is None else form.factored
-            sign = -1.0 if player == 1 and form.factored is not None else 1.0
-        leader = form.treeplexes[self.leader]
-        if isinstance(given, FactoredPayoff) and given.chained is None:
-            left, right = (given.left, given.right) if self.leader == 1 else (given.right.T, given.left.T)
-        else:
-            matrix = given.matrix if isinstance(given, FactoredPayoff) else given
-            left = matrix if self.leader == 1 else matrix.T
-            right = sp.eye_array(leader.num_sequences, format="csr")
-        return Factors.of(sp.csr_array(sign * left), sp.csr_array(right), leader)
+    @cached_property
+    def replies(self) -> PureReplies | None:
+        """The pure replies, in the units of :attr:`payoffs`; ``None`` if there are too many."""
+        treeplexes = self.game.sequence_form.treeplexes
+        plans = pure_plans(treeplexes[self.follower])
+        if plans is None or len(plans) * treeplexes[self.leader].num_sequences > MOST_PAYOFFS:
+            return None
+        theirs, mine = ((plans @ one.left) @ one.right for one in self.payoffs)
+        limits = [one for one in self.constraints if isinstance(one, LinearConstraint)]
+        return PureReplies(plans, theirs, mine, treeplexes[self.leader], limits)
 
     def integer_program(self) -> IntegerProgram:
         """Return the program in the notes of the class, with whole numbers in the columns ``follower``.
@@ -199,6 +238,10 @@ class Stackelberg(Problem):
         Payoffs are in the units of :attr:`payoffs`, and the objective in the leader's, because solvers' tolerances are
         absolute.
         """
+        return self._integer
+
+    @cached_property
+    def _integer(self) -> IntegerProgram:
         return IntegerProgram.of(self._program(None), "follower")
 
     def reply_program(self, reply: Floats) -> LinearProgram:
@@ -233,20 +276,21 @@ class Stackelberg(Problem):
         if reply is None:
             opposed, mine = mine.opposed_to(theirs)
             blocks.add_columns("follower", count, lower=0.0, upper=1.0)
-            blocks.add_columns("paid", count, objective=1.0)
-            blocks.add_columns("lost", 1, objective=-opposed)
+            least, most = mine.range
+            blocks.add_columns("paid", count, objective=1.0, lower=np.minimum(least, 0.0), upper=np.maximum(most, 0.0))
+            worst, best = (best_response_value(other, one) for one in (low, high))
+            blocks.add_columns("lost", 1, objective=-opposed, lower=worst, upper=best)
             total = {"worth": -sp.csr_array(other.inflow[:, [0]].T), "follower's quantities": -theirs.left[[0]]}
             blocks.add_rows("lost", {"lost": sp.csr_array(np.ones((1, 1)))} | total, lower=0.0, upper=0.0)
             blocks.add_rows("follower's plan", {"follower": other.E}, lower=other.e, upper=other.e)
             blocks.add_rows("losses", loss, lower=0.0)
-            most = np.maximum(at_most[owners] - sequence_values(other, low)[1:], 0.0)
-            unmade = sp.csr_array(sp.diags_array(most) @ sp.eye_array(count, format="csr")[1:])
-            blocks.add_rows("best replies", loss | {"follower": unmade}, upper=most)
-            low, high = mine.range
+            largest = np.maximum(at_most[owners] - sequence_values(other, low)[1:], 0.0)
+            unmade = sp.csr_array(sp.diags_array(largest) @ sp.eye_array(count, format="csr")[1:])
+            blocks.add_rows("best replies", loss | {"follower": unmade}, upper=largest)
             here = sp.eye_array(count, format="csr")
-            blocks.add_rows("made", {"paid": here, "follower": -sp.diags_array(high)}, upper=0.0)
-            made = {"paid": here, "leader's quantities": -mine.left, "follower": -sp.diags_array(low)}
-            blocks.add_rows("of made", made, upper=-low)
+            blocks.add_rows("made", {"paid": here, "follower": -sp.diags_array(most)}, upper=0.0)
+            made = {"paid": here, "leader's quantities": -mine.left, "follower": -sp.diags_array(least)}
+            blocks.add_rows("of made", made, upper=-least)
         else:
             paid = sp.csr_array(sp.csr_array(reply[None]) @ mine.left)
             blocks.add_columns("paid", 1, objective=1.0)
@@ -267,7 +311,14 @@ class Stackelberg(Problem):
     ) -> Certificate:
         """Compute the payoffs of a commitment and a reply, and the reply's shortfall from the follower's best response.
 
-        The objective is the leader's payoff, and the exploitability is the follower's gain from a best response.
+        The objective is the leader's payoff, and the exploitability is the follower's gain from a best response. Bounds
+        need a `dual_certificate`, with one of these:
+
+        - ``relaxation``: the multipliers of the rows of :meth:`integer_program`.
+        - ``weights`` and ``prices``, shapes (n, n) and (n, number of constraints): λ and μ for each reply of
+          :attr:`replies`. With weak ties also ``shares``, shape (n, n), the mixtures of replies that pay the follower
+          the same; a row of zeros says that the reply is nowhere strictly best, which its λ prove. ``limit`` and
+          ``inside`` are the plans of the leader between which the supremum is approached.
         """
         check_same_game(profile[0], self.game)
         x, y = profile[self.follower].plan, profile[self.leader].plan
@@ -276,20 +327,62 @@ class Stackelberg(Problem):
         values[self.follower], values[self.leader] = float(x @ theirs), float(x @ mine)
         treeplexes = self.game.sequence_form.treeplexes
         best = best_response_value(treeplexes[self.follower], theirs)
+        lower, upper = self._bounds(values[self.leader], dual_certificate or {})
         return Certificate(
             value=tuple(values),
             objective=values[self.leader],
-            lower=None,
-            upper=None,
+            lower=lower,
+            upper=upper,
             exploitability=max(0.0, best - values[self.follower]),
             residual=profile.residual,
             violations={one.name: max(0.0, one.value(y)) for one in self.constraints},
             player=self.leader,
         )
 
+    def _bounds(self, earned: float, proof: Mapping[str, Floats]) -> tuple[float | None, float | None]:
+        """Return the bounds that a proof gives on what a commitment earns, or on its supremum with weak ties."""
+        unit, replies = self.payoffs[1].unit, self.replies
+        if "relaxation" in proof:
+            program, own = self.integer_program().program, self.game.sequence_form.treeplexes[self.leader]
+            most = _relaxed(program, proof["relaxation"], own)
+        elif "weights" in proof and replies is not None:
+            most, weak = -math.inf, self.ties == "weak"
+            for number, weights in enumerate(np.maximum(proof["weights"], 0.0)):
+                shares = proof["shares"][number] if weak else None
+                if weak and replies.classes[number] != number:
+                    continue  # its class is bounded by its first member
+                if shares is None or shares.any():
+                    most = max(most, replies.bound(number, weights, proof["prices"][number], shares))
+                elif not replies.nowhere_best(number, weights):
+                    return None, None
+            if weak:
+                least = replies.supremum(proof["limit"], proof["inside"])
+                return (None, None) if least is None else (unit * min(least, most), unit * most)
+        else:
+            return None, None
+        return min(earned, unit * most), unit * most
+
+    def proves(self, proof: tuple[Profile, Certificate] | None) -> bool:
+        """Whether the bounds of a method's certificate are as close as round-off permits."""
+        gap = None if proof is None else proof[1].gap
+        return gap is not None and gap <= _CLOSE * self.payoffs[1].unit
+
     def error(self, certificate: Certificate) -> float:
         """Return the quantity compared with the tolerance: the follower's gain from a best response."""
         return certificate.exploitability
+
+
+def _relaxed(program: LinearProgram, multipliers: Floats, leader: Treeplex) -> float:
+    """Return the bound on a program's objective that multipliers of its rows prove, given the leader's polytope."""
+    prices = np.where(multipliers > 0.0, program.row_upper, program.row_lower)
+    prices = np.where(np.isfinite(prices), multipliers, 0.0)
+    prices[program.rows["leader's plan"]] = 0.0  # the leader's best response takes the place of these rows
+    rest = program.objective - program.matrix.T @ prices
+    sides = np.where(prices > 0.0, program.row_upper, np.where(prices < 0.0, program.row_lower, 0.0))
+    ends = np.where(rest > 0.0, program.column_upper, np.where(rest < 0.0, program.column_lower, 0.0))
+    own = program.columns["leader"]
+    ends[own] = 0.0
+    return float(prices @ sides + rest @ ends) + best_response_value(leader, rest[own])
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,6 +410,24 @@ class Factors:
         largest = float(abs(left.data).max(initial=0.0) * abs(right.data).max(initial=0.0))
         unit = math.ldexp(1.0, math.frexp(largest)[1])
         return cls(left / unit, right, leader, unit)
+
+    @classmethod
+    def paid(cls, form: SequenceForm, player: int, row: int, given: Any = None) -> "Factors":
+        """Return the payoff to a player, with the sequences of player `row` as rows and the other player's as columns.
+
+        `given` replaces the payoff; it has one row per sequence of player 0.
+        """
+        sign, column = 1.0, form.treeplexes[1 - row]
+        if given is None:
+            sign = -1.0 if player == 1 and form.factored is not None else 1.0
+            given = form.payoff_matrix(player) if form.factored is None else form.factored
+        if isinstance(given, FactoredPayoff) and given.chained is None:
+            left, right = (given.left, given.right) if row == 0 else (given.right.T, given.left.T)
+        else:
+            matrix = given.matrix if isinstance(given, FactoredPayoff) else given
+            left = matrix if row == 0 else matrix.T
+            right = sp.eye_array(column.num_sequences, format="csr")
+        return cls.of(sp.csr_array(sign * left), sp.csr_array(right), column)
 
     def payoffs(self, plan: Floats) -> Floats:
         """Return the payoff of each of the follower's sequences against the leader's plan, in payoff units."""

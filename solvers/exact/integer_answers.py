@@ -55,10 +55,13 @@ class Strategies:
         One per player.
     multipliers : mapping of str to float
         By constraint.
+    prove : callable, optional
+        Returns the dual certificate that proves a bound on the objective.
     """
 
     plans: tuple[Floats, Floats]
     multipliers: Mapping[str, float] = field(default_factory=dict)
+    prove: Callable[[], Mapping[str, Floats]] | None = None
 
 
 def answered(
@@ -97,6 +100,8 @@ def answered(
         objective = proof[1].objective
         if objective is not None and state.bound - objective > max(options.tol / problem.unit, _MISSED) * unit:
             stopped, detail = Status.UNCERTIFIED, f"the objective is {state.bound - objective:.3g} below the bound"
+        elif found.prove is not None:
+            proof = profile, problem.certify(profile, dual_certificate=found.prove())
     except KeyboardInterrupt:
         stopped, detail = Status.INTERRUPTED, "stopped while solving the integer program"
     except TimeLimitError:

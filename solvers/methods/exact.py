@@ -272,6 +272,8 @@ class Columns(Method):
 class BranchAndBound(Method):
     """The integer program of a commitment, an equilibrium or a simple strategy, by HiGHS's branch and bound.
 
+    If the follower of a commitment has at most 500 pure plans, a linear program for each takes its place.
+
     Notes
     -----
     For a simple strategy it starts from the best strategy that :class:`Rounding` finds.

@@ -12,9 +12,10 @@ import pytest
 from command_line import json_of, refusal
 from effort import thorough
 
-from treeplex import Profile, load_game, read_play_log
+from treeplex import Profile, Strategy, load_game, read_play_log
 from treeplex.cli import main
 from treeplex.models.games.holdem import HoldemSpot
+from treeplex.models.observations import logit_response
 from treeplex.seqform import best_response_values
 from treeplex.solvers.opponents.strategies import opponent_strategy
 
@@ -386,3 +387,42 @@ def test_whose_hand_histories_they_are_must_be_said(
     arguments: tuple[str, ...], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert message in refusal(capsys, "fit", histories(tmp_path, 2, 0), *arguments)
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_a_quantal_response_opponent_is_fitted_and_answered(
+    seat: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    game = load_game("kuhn")
+    logit, out = str(tmp_path / "logit.json"), str(tmp_path / "out.npz")
+    logit_response(game, Strategy.uniform(game, seat), 2.0).save(logit)
+    log = played(tmp_path, seat=seat, opponent=logit)
+    capsys.readouterr()
+    asked = ("fit", log, "--game", "kuhn", "--seat", str(seat))
+    record = json_of(capsys, *asked, "--quantal", "uniform", "--out", out)
+    found = record["quantal"]
+    assert found["interval"][0] < 2.0 < found["interval"][1]
+    assert found["log_likelihood"] > found["uniform_log_likelihood"]
+    assert found["precision"] == pytest.approx(2.0, abs=4 * found["standard_error"])
+    assert record["lower"] <= record["objective"] <= record["expected"]
+    assert (record["interval"], record["constraints"]) == (None, None)
+    profile = Profile.load(out, game)
+    assert game.sequence_form.expected_payoffs(profile.plans)[seat] == pytest.approx(record["expected"])
+    fitted = logit_response(game, Strategy.uniform(game, seat), found["precision"])
+    assert profile[1 - seat].behaviour == pytest.approx(fitted.behaviour)
+    page = tmp_path / "page.html"
+    assert main([*asked, "--quantal", "probe", "--p", "1/2", "--html", str(page)]) == 0
+    printed = capsys.readouterr().out
+    assert f"player {1 - seat} believes that seat {seat} plays as in the log" in printed
+    assert "standard error" in printed
+    assert "with probability 0.5; otherwise the opponent may play anything" in printed
+    assert "quantal-response opponent fitted to 3,000 games" in page.read_text(encoding="utf-8")
+
+
+def test_quantal_options_that_do_not_fit_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = played(tmp_path, games=20)
+    capsys.readouterr()
+    asked = ("fit", log, "--game", "kuhn", "--seat", "0", "--quantal")
+    for more in (("--bonferroni",), ("--penalty", "3"), ("--interval", "wilson")):
+        assert f"{more[0]} does not go with --quantal; leave one of them out" in refusal(capsys, *asked, "probe", *more)
+    assert "unknown opponent 'unform' (did you mean uniform?)" in refusal(capsys, *asked, "unform")

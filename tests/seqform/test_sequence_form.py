@@ -23,6 +23,7 @@ from treeplex import (
     expected_payoffs,
     load_game,
 )
+from treeplex.seqform import bayesian_form
 from treeplex.seqform.fingerprint import _digits
 from treeplex.seqform.payoffs import LeafTable
 from treeplex.seqform.polytope import depths_of
@@ -957,3 +958,27 @@ def test_depths_are_counted_by_doubling(seed):
         depths.append(depths[owner] + 1 if owner >= 0 else 0)
     assert depths_of(treeplex.parents.astype(np.int64), treeplex.sequence_infosets).tolist() == depths
     assert treeplex.depths.tolist() == depths
+
+
+def test_types_have_an_infoset_each_and_payoffs_weighted_by_their_probabilities():
+    rng = np.random.default_rng(0)
+    first, second = rng.integers(-3, 4, size=(2, 2, 3, 4)).astype(float)
+    form = bayesian_form(first, second, [0.25, 0.75])
+    assert [tree.num_infosets for tree in form.treeplexes] == [1, 2]
+    assert form.payoff_matrix(1).toarray()[1:, 1:5].tolist() == (0.25 * second[0]).tolist()
+    assert form.A.toarray()[1:, 5:].tolist() == (0.75 * first[1]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("payoffs", "others", "shares", "said"),
+    [
+        ([[1, 2]], [[1, 2]], [1.0], r"shapes \(1, 2\) and \(1, 2\): expected equal shapes \(types, rows, columns\)"),
+        ([[[1, 2]]], [[[1]]], [1.0], "expected equal shapes"),
+        ([[[1, 2]]], [[[1, 2]]], [0.5], "expected 1 non-negative numbers that sum to 1"),
+        ([[[1]], [[2]]], [[[1]], [[2]]], [1.5, -0.5], "expected 2 non-negative numbers that sum to 1"),
+        ([[["a"]]], [[[1]]], [1.0], "the payoffs are not one matrix of numbers per type"),
+    ],
+)
+def test_types_that_do_not_fit_are_refused(payoffs, others, shares, said):
+    with pytest.raises(InvalidGameError, match=said):
+        bayesian_form(payoffs, others, shares)

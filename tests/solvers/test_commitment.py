@@ -1,4 +1,4 @@
-"""Strong Stackelberg equilibria against a linear program for every reply of tiny patrols and matrix games."""
+"""Strong Stackelberg equilibria by branch and bound against a program for every reply of tiny patrols and matrices."""
 
 import itertools
 from dataclasses import replace
@@ -13,11 +13,17 @@ from scipy.optimize import linprog
 
 from treeplex import Game, Nash, Profile, SequenceForm, Status, UnsupportedProblemError, load_game, solve
 from treeplex.models.games.patrol import Attacker, PatrolGame, Unit, units_payoff
-from treeplex.models.problems import Stackelberg
+from treeplex.models.problems import Stackelberg, stackelberg
 from treeplex.models.programs.integer_program import IntegerProgram
 from treeplex.seqform.errors import TimeLimitError
 from treeplex.solvers.exact import commitment
 from treeplex.solvers.exact.integer_answers import Strategies
+
+
+@pytest.fixture(autouse=True)
+def many_replies(monkeypatch):
+    """Solve small games like those whose replies are too many to be tried one by one."""
+    monkeypatch.setattr(stackelberg, "pure_plans", lambda treeplex: None)
 
 
 def best_commitment(theirs, mine, limits=()):
@@ -158,6 +164,8 @@ def test_a_commitment_that_misses_the_bound_is_not_called_optimal(example, monke
 def test_what_the_numbers_are_is_said(example):
     solution = solve(Stackelberg(example, leader=0))
     assert "optimal according to the solver (not certified)" in solution.message
+    assert solution.upper >= 3.5
+    assert "found no commitment that pays more than 3.5" in solution.message
     html = solution.report().to_html()
     assert "gained by the follower" in html
     assert "of the value of the game" not in html

@@ -409,6 +409,7 @@ def test_every_problem_can_be_posed_in_words() -> None:
         "along": "path",
         "level": "2",
         "steps": "3",
+        "scenario": ("kuhn", "kuhn"),
     }
     takes = {
         "nash": (),
@@ -419,6 +420,7 @@ def test_every_problem_can_be_posed_in_words() -> None:
         "data-biased": ("opponent", "p"),
         "robust": ("opponent", "p"),
         "epsilon-safe": ("opponent", "epsilon"),
+        "uncertain": ("scenario",),
         "best-nash": ("opponent",),
         "style": ("maximise", "epsilon"),
         "cdbr": ("opponent", "lookahead"),
