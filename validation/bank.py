@@ -405,6 +405,7 @@ QUICK = Suite(
         *ask("gadget_trap_1", "nash", "highs-simplex cvxpy dcfr@1e-4"),
         *ask("gadget_trap_2", "nash", "highs-simplex cvxpy dcfr@1e-4"),
         *ask("signalling", "efce --maximise 1", "highs-simplex", known="13/2"),
+        *ask("kuhn", "sefce --leader 0", "highs-simplex", known="-1/18"),
         *ask("battleship", "efce --maximise welfare", "highs-simplex highs-ipm@1e-6", known="-13/18"),
     ),
 )

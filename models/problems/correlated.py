@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
-from ...seqform.checks import check_choice
+from ...seqform.checks import check_choice, check_whole
 from ...seqform.errors import UnsupportedProblemError
 from ...seqform.game import Game
 from ...seqform.parameters import About
@@ -88,6 +88,11 @@ class Correlated(Problem):
         pairs = self.polytope.pairs
         return Deviations(pairs, 0, self.decides), Deviations(pairs, 1, self.decides)
 
+    @property
+    def deviators(self) -> tuple[int, ...]:
+        """The players who may stop to follow."""
+        return (0, 1)
+
     @cached_property
     def weights(self) -> tuple[float, float]:
         """The weights of the players' payoffs in the objective."""
@@ -139,7 +144,7 @@ class Correlated(Problem):
             blocks.add_rows(f"constraint {number}", {pairs: row}, upper=one.limit)
         for player, (each, scale) in enumerate(zip(self.deviations, self.scales, strict=True)):
             tree, worth = each.treeplex, f"worth {player}"
-            if not tree.num_infosets:
+            if player not in self.deviators or not tree.num_infosets:
                 continue
             blocks.add_columns(worth, tree.num_infosets)
             count = tree.num_sequences - 1
@@ -202,7 +207,9 @@ class Correlated(Problem):
     ) -> Certificate:
         """Return the certificate of the probabilities of pairs of sequences."""
         values = tuple(float(paid @ plan) for paid in self.paid)
-        regrets = tuple(each.regret(plan) for each in self.deviations)
+        regrets = tuple(
+            each.regret(plan) if player in self.deviators else 0.0 for player, each in enumerate(self.deviations)
+        )
         bounding, bound = self.gradient.copy(), 0.0
         for player, each in enumerate(self.deviations):
             prices = np.maximum(given.get(PRICES.format(player), np.zeros(each.num_triggers)), 0.0)
@@ -365,3 +372,65 @@ class NFCCE(Correlated):
     question: ClassVar[str] = (
         "Which recommendations that players agree to follow before the game have the largest objective?"
     )
+
+
+@dataclass(frozen=True, eq=False)
+class SEFCE(Correlated):
+    r"""An optimal Stackelberg extensive-form correlated equilibrium: a correlated commitment.
+
+    The leader commits to a joint distribution of pure plans of its own and of the follower, which the follower knows,
+    and draws from it. When the follower reaches an information set, the leader recommends the action of the follower's
+    plan there, as in :class:`EFCE`. The follower may stop to follow; the leader may not.
+
+    Parameters
+    ----------
+    game : Game
+        Two players with perfect recall. Payoffs need not sum to zero.
+    constraints : iterable of constraints, or mapping of str to constraint, optional
+        As for :class:`EFCE`.
+    leader : {0, 1}
+        The leader, whose payoff is the objective.
+
+    Raises
+    ------
+    InvalidConstraintError, UnsupportedProblemError
+        As for :class:`EFCE`.
+
+    Notes
+    -----
+    The program is that of the EFCE without the rows about the leader's deviations. In games without chance, and in all
+    triangle-free games, it is a linear program of polynomial size. Its optimum is at least that of
+    :class:`~treeplex.Stackelberg`, because without signals it is a commitment, and at least the leader's payoff in any
+    EFCE. In matrix games it equals that of :class:`~treeplex.Stackelberg`: V. Conitzer and D. Korzhyk, "Commitment to
+    correlated strategies", AAAI 2011. In extensive form: J. Čermák, B. Bošanský, K. Durkota, V. Lisý and C. Kiekintveld,
+    "Using correlated strategies for computing Stackelberg equilibria in extensive-form games", AAAI 2016.
+
+    The regret of the leader is reported as 0, because it does not deviate.
+
+    Examples
+    --------
+    >>> from treeplex import Game, SequenceForm, solve
+    >>> from treeplex.models.problems import SEFCE
+    >>> form = SequenceForm.from_payoff_matrix([[2, 4], [1, 3]], [[1, 0], [0, 1]])
+    >>> solution = solve(SEFCE(Game.from_sequence_form(form), leader=0))
+    >>> round(solution.objective, 9), round(solution.upper, 9)
+    (3.5, 3.5)
+    """
+
+    maximise: str = field(default="0", init=False, repr=False)  # type: ignore[assignment]
+    leader: Annotated[int, About("player who commits", 0, 1)] = field(default=1, kw_only=True)
+
+    name: ClassVar[str] = "sefce"
+    decides: ClassVar[Literal["efce", "efcce", "nfcce"]] = "efce"
+    question: ClassVar[str] = "Which joint plans and recommendations should the leader commit to?"
+
+    def __post_init__(self) -> None:
+        leader = check_whole(self.leader, f"{self.name}: leader", UnsupportedProblemError, "[0, 1]")
+        object.__setattr__(self, "leader", leader)
+        object.__setattr__(self, "maximise", str(leader))
+        super().__post_init__()
+
+    @property
+    def deviators(self) -> tuple[int, ...]:
+        """The follower."""
+        return (1 - self.leader,)

@@ -90,7 +90,7 @@ class PureReplies:
 
     .. math:: \max_{y} \Big[ \big(b_k + \sum_j \lambda_j (a_k - a_j)\big) \cdot y - \mu \cdot (G y - h) \Big],
 
-    where y is any plan: one best response computes the bound, whoever found λ and μ.
+    where y is any plan: one best response computes the bound, for any λ and μ.
 
     If the follower breaks ties against the leader, let C be the replies that pay it as much as k against every y. Then
     b_k becomes any mixture of the rows b_j of C. A reply that is nowhere strictly better than all replies outside C

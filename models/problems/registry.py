@@ -54,6 +54,7 @@ _OWN = {
     "efce": "problems.correlated:EFCE",
     "efcce": "problems.correlated:EFCCE",
     "nfcce": "problems.correlated:NFCCE",
+    "sefce": "problems.correlated:SEFCE",
     "simplify": "problems.simple:SimpleStrategy",
 }
 #: Every problem by name.
@@ -139,6 +140,7 @@ _ALSO_CALLED = {
     "simplify": "simple simplified purify purification discretise discretize rounding",
     "efce": "correlated correlatedequilibrium extensiveformcorrelatedequilibrium",
     "efcce": "extensiveformcoarsecorrelatedequilibrium",
+    "sefce": "correlatedcommitment correlatedstackelberg stackelbergcorrelatedequilibrium",
     "nfcce": "cce coarse coarsecorrelatedequilibrium normalformcoarsecorrelatedequilibrium",
     "stackelberg": "commitment optimalcommitment strongstackelberg sse",
 }

@@ -27,6 +27,7 @@ from treeplex import (
     Profile,
     SequenceForm,
     SolverError,
+    Stackelberg,
     Status,
     UnsupportedProblemError,
     load_game,
@@ -42,6 +43,7 @@ from treeplex.models.correlation import (
     correlation_polytope,
     count_pure_plans,
 )
+from treeplex.models.problems import SEFCE
 
 BATTLESHIP = "battleship(board_height=1,board_width=2,ship_sizes=[1],ship_values=[1.0],num_shots=1,loss_multiplier=2.0)"
 SHERIFF = "sheriff(item_penalty=1.0,item_value=5.0,sheriff_penalty=1.0,max_bribe=1,max_items=1,num_rounds=1)"
@@ -153,8 +155,8 @@ def _below(treeplex, infoset):
     ])  # fmt: skip
 
 
-def optimum_over_pairs(root, game, concept, weights):
-    """Return the best objective of a distribution over pairs of pure plans without gains."""
+def optimum_over_pairs(root, game, concept, weights, deviators=(0, 1)):
+    """Return the best objective of a distribution over pairs of pure plans without gains of those who may deviate."""
     form = game.sequence_form
     plans = [plan_vectors(root, form, player) for player in (0, 1)]
     shape = len(plans[0]), len(plans[1])
@@ -162,8 +164,9 @@ def optimum_over_pairs(root, game, concept, weights):
     worth = np.zeros(shape)
     for chance, sequences, payoffs in zip(leaves.chance, leaves.sequences, leaves.payoffs, strict=True):
         worth += chance * np.dot(weights, payoffs) * np.outer(plans[0][:, sequences[0]], plans[1][:, sequences[1]])
-    rows = [row.ravel() for row in gains_by_pairs(form, plans, 0, concept)]
-    rows += [row.T.ravel() for row in gains_by_pairs(form, plans, 1, concept)]
+    rows = []
+    for player in deviators:
+        rows += [(row.T if player else row).ravel() for row in gains_by_pairs(form, plans, player, concept)]
     found = linprog(
         -worth.ravel(), np.array(rows), np.zeros(len(rows)), np.ones((1, worth.size)), [1.0], method="highs"
     )
@@ -181,6 +184,37 @@ def test_optima_are_those_over_pairs_of_pure_plans(concept, grow, seed):
         assert solution.status is Status.OPTIMAL
         assert solution.objective == pytest.approx(optimum_over_pairs(root, game, concept, weights), abs=1e-7)
         assert solution.objective == pytest.approx(np.dot(weights, solution.value), abs=1e-12)
+
+
+@pytest.mark.parametrize("leader", [0, 1])
+@pytest.mark.parametrize("grow", [any_tree, public_tree])
+@pytest.mark.parametrize("seed", range(20))
+def test_correlated_commitments_are_those_over_pairs_of_pure_plans(seed, grow, leader):
+    root = small_trees(seed, grow)
+    game = to_game(root)
+    solution = solve(SEFCE(game, leader=leader))
+    weights = (1 - leader, leader)
+    assert solution.status is Status.OPTIMAL
+    assert solution.objective == pytest.approx(optimum_over_pairs(root, game, "efce", weights, (1 - leader,)), abs=1e-7)
+    assert solution.upper == pytest.approx(solution.objective, abs=1e-7)
+    assert solution.regrets[leader] == 0.0
+    # Signals never hurt, and the leader need not be kept from deviating.
+    assert solution.objective >= solve(Stackelberg(game, leader=leader)).objective - 1e-7
+    assert solution.objective >= solve(EFCE(game, maximise=str(leader))).objective - 1e-7
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_in_matrix_games_signals_are_worth_nothing(seed):
+    first, second = np.random.default_rng(seed).integers(-5, 6, size=(2, 4, 4)).astype(float)
+    game = Game.from_sequence_form(SequenceForm.from_payoff_matrix(first, second))
+    for leader in (0, 1):
+        strong = solve(Stackelberg(game, leader=leader)).objective
+        assert solve(SEFCE(game, leader=leader)).objective == pytest.approx(strong, abs=1e-7)
+
+
+def test_a_leader_is_one_of_two_players():
+    with pytest.raises(UnsupportedProblemError, match="leader is 2, expected a whole number from 0 to 1"):
+        SEFCE(load_game("signalling"), leader=2)
 
 
 @pytest.mark.parametrize("seed", range(50))

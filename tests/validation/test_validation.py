@@ -430,6 +430,7 @@ def test_every_problem_can_be_posed_in_words() -> None:
         "lbr": ("opponent",),
         "stackelberg": (),
         "efce": (),
+        "sefce": (),
         "efcce": (),
         "nfcce": (),
         "simplify": ("steps",),
