@@ -48,7 +48,7 @@ def fit_quantal(
 
     for name, value in given.items():
         if value:
-            raise CommandLineError(f"--{name} does not go with --quantal; leave one of them out")
+            raise CommandLineError(f"--{name} cannot be combined with --quantal; leave one of them out")
     if not isinstance(found.observations, Observations):
         raise CommandLineError(f"--quantal needs a play log, but the log of {game.spec} consists of hand histories")
     seat = record["seat"]
