@@ -317,6 +317,7 @@ QUICK = Suite(
         *ask("kuhn", "uncertain --scenario kuhn", "highs-simplex cvxpy rational cfr+@1e-3", known="-1/18"),
         *ask("kuhn", "stackelberg --leader 1", "branch-and-bound", known="1/18"),
         *ask("kuhn", "stackelberg --leader 1 --ties weak", "branch-and-bound", known="1/18"),
+        *ask("kuhn", "sefce --leader 0", "highs-simplex", known="-1/18"),
         *ask("kuhn", "efcce --maximise 0", "highs-simplex", known="-1/18"),
         *ask("kuhn", "nfcce --maximise 1", "highs-simplex", known="1/18"),
         *ask("kuhn", "simplify --player 1 --steps 3", "branch-and-bound rounding@1e-6", known="1/18"),
@@ -405,7 +406,6 @@ QUICK = Suite(
         *ask("gadget_trap_1", "nash", "highs-simplex cvxpy dcfr@1e-4"),
         *ask("gadget_trap_2", "nash", "highs-simplex cvxpy dcfr@1e-4"),
         *ask("signalling", "efce --maximise 1", "highs-simplex", known="13/2"),
-        *ask("kuhn", "sefce --leader 0", "highs-simplex", known="-1/18"),
         *ask("battleship", "efce --maximise welfare", "highs-simplex highs-ipm@1e-6", known="-13/18"),
     ),
 )

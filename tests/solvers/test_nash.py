@@ -807,6 +807,8 @@ KEYS = [
     "value_exact",
     "values_exact",
     "recommendations",
+    "ties",
+    "scenarios",
     "objective_exact",
     "gain_exact",
     "lower",
