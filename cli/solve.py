@@ -19,6 +19,7 @@ KEYS = (
         "regrets",
         "epsilon",
         "nash_conv",
+        "logit_distance",
         "gain",
         "opponent_value",
         "game_value",

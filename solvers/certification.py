@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +13,6 @@ from ..seqform.strategy import Profile
 from .methods import Method
 from .outcome import Options, Outcome, Status, nearest_profile
 from .solution import RunState, Solution
-
-if TYPE_CHECKING:
-    pass
 
 #: An exact method's certificate treats smaller numbers as zero, relative to the game's stakes or to penalties paid.
 ROUND_OFF = 1e-12
@@ -229,9 +225,8 @@ def proven(
     multipliers : mapping of str to float
     dual_certificate : mapping of str to ndarray
     """
-    certify = problem.certify
     if not problem.hard_constraints:
-        return profile, certify(profile, multipliers, dual_certificate)
+        return profile, problem.certify(profile, multipliers, dual_certificate)
     from .feasible_profile import proven_within_constraints
 
     return proven_within_constraints(problem, profile, multipliers, dual_certificate)

@@ -309,6 +309,11 @@ QUICK = Suite(
         *ask("kuhn", "data-biased --opponent uniform --p 1/2", "highs-simplex cvxpy"),
         *ask("kuhn", "epsilon-safe --opponent uniform --epsilon 1/18", "highs-simplex cvxpy rational", known="7/18"),
         *ask("kuhn", "best-nash --opponent uniform", "highs-simplex cvxpy rational", known="1/6"),
+        *ask("kuhn", "best-nash --opponent uniform --refine quasi-perfect", "rational", known="1/6"),
+        *ask("kuhn", "nash --refine undominated", "rational", known="-1/18"),
+        *ask("kuhn", "nash --refine quasi-perfect", "rational", known="-1/18"),
+        *ask("kuhn", "nash --refine proper", "rational", known="-1/18"),
+        *ask("kuhn", "qre --rationality 2", "path-following", alone=True),
         *ask("kuhn", "stackelberg --leader 1", "branch-and-bound", known="1/18"),
         *ask("kuhn", "simplify --player 1 --steps 3", "branch-and-bound rounding@1e-6", known="1/18"),
         # With lookahead to the end, the response is a best response or a restricted Nash response.

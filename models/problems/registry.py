@@ -51,6 +51,7 @@ _OWN = {
     "caught-once": "games.patrol.caught_once:CaughtOnce",
     "stackelberg": "problems.stackelberg:Stackelberg",
     "simplify": "problems.simple:SimpleStrategy",
+    "qre": "problems.quantal:QuantalResponse",
 }
 #: Every problem by name.
 PROBLEMS: Registry[type[Any]] = Registry(
@@ -132,6 +133,7 @@ _ALSO_CALLED = {
     "lbr": "localbestresponse",
     "caught-once": "detectedonce atleastonce caughtatleastonce",
     "simplify": "simple simplified purify purification discretise discretize rounding",
+    "qre": "quantal quantalresponseequilibrium agentqre aqre logit logitqre logitequilibrium",
     "stackelberg": "commitment optimalcommitment strongstackelberg sse",
 }
 

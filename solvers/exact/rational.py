@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...models.problems import SaddleProblem
+from ...models.problems import Feature, SaddleProblem
 from ...models.saddle import Answer, rational_program
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidOptionError, TimeLimitError, UnsupportedProblemError
@@ -30,6 +30,10 @@ def run(method: "Rational", problem: SaddleProblem, options: Options) -> Outcome
             f"{problem.game.spec} has {size:,} sequences and infosets per player, too many for method {method.name}, "
             f"which accepts at most {method.largest:,}: use highs-simplex"
         )
+    if Feature.REFINED in problem.needs:
+        from .refinements import run_refined
+
+        return run_refined(problem, options)  # type: ignore[arg-type]
     program = rational_program(problem.exact_canonical)
     begun = counted_now()
     solver = Refinement(program, begun + seconds_left(options.time_limit), options.max_iterations)

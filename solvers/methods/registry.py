@@ -122,6 +122,7 @@ _OWN = {
     "columns": "exact:Columns",
     "double-oracle": "exact:DoubleOracle",
     "branch-and-bound": "exact:BranchAndBound",
+    "path-following": "exact:PathFollowing",
     "rounding": "exact:Rounding",
     "cfr": "regret:CFR",
     "cfr+": "regret:CFRPlus",

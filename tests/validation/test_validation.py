@@ -409,9 +409,11 @@ def test_every_problem_can_be_posed_in_words() -> None:
         "along": "path",
         "level": "2",
         "steps": "3",
+        "rationality": "2",
+        "refine": "proper",
     }
     takes = {
-        "nash": (),
+        "nash": ("refine",),
         "epsilon-nash": (),
         "constrained": ("constrain",),
         "best-response": ("opponent",),
@@ -419,7 +421,7 @@ def test_every_problem_can_be_posed_in_words() -> None:
         "data-biased": ("opponent", "p"),
         "robust": ("opponent", "p"),
         "epsilon-safe": ("opponent", "epsilon"),
-        "best-nash": ("opponent",),
+        "best-nash": ("opponent", "refine"),
         "style": ("maximise", "epsilon"),
         "cdbr": ("opponent", "lookahead"),
         "cdrnr": ("opponent", "p", "lookahead", "gadget", "along"),
@@ -428,6 +430,7 @@ def test_every_problem_can_be_posed_in_words() -> None:
         "lbr": ("opponent",),
         "stackelberg": (),
         "simplify": ("steps",),
+        "qre": ("rationality",),
     }
     assert {*takes, "caught-once"} == set(PROBLEMS)  # a patrol alone has routes
     game = load_game("kuhn")
@@ -451,6 +454,8 @@ def test_the_constraints_of_a_game_do_for_those_that_are_not_given() -> None:
         Question("constrained").pose(load_game("kuhn"))
     with pytest.raises(UnsupportedProblemError, match="has constraints, which stackelberg does not take"):
         Question("stackelberg").pose(limited)
+    with pytest.raises(UnsupportedProblemError, match="has constraints, which nash --refine does not take"):
+        Question("nash", refine="proper").pose(limited)
 
 
 def test_words_that_may_be_repeated_are_read_one_by_one() -> None:
