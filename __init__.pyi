@@ -25,6 +25,7 @@ from .models.problems import EpsilonNash as EpsilonNash
 from .models.problems import EpsilonSafeResponse as EpsilonSafeResponse
 from .models.problems import EpsilonSafeStyle as EpsilonSafeStyle
 from .models.problems import Nash as Nash
+from .models.problems import QuantalResponse as QuantalResponse
 from .models.problems import RestrictedNash as RestrictedNash
 from .models.problems import Stackelberg as Stackelberg
 from .models.problems import register_problem as register_problem

@@ -22,6 +22,7 @@ KEYS = (
         "regrets",
         "epsilon",
         "nash_conv",
+        "logit_distance",
         "gain",
         "opponent_value",
         "game_value",

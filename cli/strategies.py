@@ -287,6 +287,16 @@ def _strategy_table(player: int, rows: list[dict[str, Any]], long: bool, against
 
 # evaluate
 
+
+def _checked_refinement(text: str) -> str:
+    """Return the name of the refinement that can be checked."""
+    if text != "quasi-perfect":
+        raise typer.BadParameter(f"{text}{nearest(text, ['quasi-perfect'])}, expected quasi-perfect")
+    return text
+
+
+#: The entries of a refinement's check that name infosets and actions.
+_NAMED = ("infoset", "action", "better")
 #: The keys of the JSON of ``evaluate``.
 _EVALUATED = (
     *("game", "parameters", "strategies", "players", "value", "payoffs", "best_response_values", "exploitability"),
@@ -302,6 +312,7 @@ _EVALUATED = (
         "violations",
         "left_out",
         "log",
+        "refinement",
         "tolerance",
         "passed",
         "seconds",
@@ -341,6 +352,14 @@ def evaluate(
     ] = None,
     observer: Annotated[
         int | None, typer.Option(metavar="0|1", parser=seat, help="The seat of the log; by default the first player's.")
+    ] = None,
+    refine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="quasi-perfect",
+            parser=_checked_refinement,
+            help="Also decide whether the strategies are a quasi-perfect equilibrium; exit with status 1 if not.",
+        ),
     ] = None,
     top: TopOption = 10,
     normalise: NormaliseOption = False,
@@ -389,17 +408,19 @@ def evaluate(
         with waiting(f"games of {log}", shown=record.shown):
             judged["log"] = _without_luck(log, loaded, found[first], against, first if observer is None else observer)
     violations = _violations(loaded, constrain or [], found)
-    within = tol is None or max([judged["exploitability"], *violations.values()]) <= tol
+    refinement = None if refine is None else _refinement(loaded, found, refine)
+    passed = _is_within(tol, judged["exploitability"], violations) and (refinement or {}).get("verdict") != "no"
     record.update(
         **judged,
         violations=violations,
         left_out=[left_out.get(each, 0) for each in sorted(found)],
-        passed=within,
+        refinement=refinement,
+        passed=passed,
         seconds=now() - begun,
     )
 
     return Outputs(record).deliver(
-        ExitStatus.SUCCESS if within else ExitStatus.FAILURE,
+        ExitStatus.SUCCESS if passed else ExitStatus.FAILURE,
         lambda: print_sheet(judged_sheet(record)),
         dict,
         page(html, lambda: pages().evaluation(loaded, record, judged_sheet(record), dict(sorted(found.items())))),
@@ -472,6 +493,24 @@ def _repairs(game: "Game", profile: "Profile", players: list[int], top: int) -> 
     }
 
 
+def _is_within(tol: float | None, exploitability: float, violations: Mapping[str, float]) -> bool:
+    """Whether the exploitability and all violations are at most the tolerance, if there is one."""
+    return tol is None or max([exploitability, *violations.values()]) <= tol
+
+
+def _refinement(game: "Game", found: Mapping[int, "Strategy"], refine: str) -> dict[str, Any]:
+    """Return whether a profile is a quasi-perfect equilibrium."""
+    from ..seqform.strategy import Profile
+    from ..solvers.exact.quasi_perfect import is_quasi_perfect
+
+    if len(found) != game.num_players:
+        raise CommandLineError(f"--refine {refine}: expected strategies of all players, got {count(len(found))}")
+    with timed("solving"):
+        verdict = is_quasi_perfect(game, Profile([found[player] for player in sorted(found)]))
+    names = {name: None if one is None else str(one) for name, one in vars(verdict).items() if name in _NAMED}
+    return {"refine": refine, **vars(verdict), **names, "message": str(verdict)}
+
+
 def _violations(game: "Game", texts: list[str], found: Mapping[int, "Strategy"]) -> dict[str, float]:
     """Return the violation of each constraint, by name."""
     from ..models.constraints import parse_constraint
@@ -488,7 +527,8 @@ def _violations(game: "Game", texts: list[str], found: Mapping[int, "Strategy"])
 
 def judged_sheet(record: Mapping[str, Any]) -> Sheet:
     """Return the evaluation of strategies as rows."""
-    low, high = record["lower"], record["upper"]
+    low, high, tol = record["lower"], record["upper"], record["tolerance"]
+    within = _is_within(tol, record["exploitability"], record["violations"])
     alone = low is None or high is None
     columns = [Column("player", count), *(Column(key, payoff) for key in ("is_paid", "could_be_paid", "could_gain"))]
     earned = zip(record["payoffs"] or (), record["best_response_values"] or (), strict=True)
@@ -508,7 +548,8 @@ def judged_sheet(record: Mapping[str, Any]) -> Sheet:
                 for name, one in record["violations"].items()
             ),
             *_log_rows(record["log"]),
-            Row("tolerance", record["tolerance"], setting, ": within" if record["passed"] else ": exceeded"),
+            Row("refinement", (record["refinement"] or {}).get("message")),
+            Row("tolerance", tol, setting, ": within" if within else ": exceeded"),
         ],
         [Table(columns, paid), _ranked(record)],
     )

@@ -11,6 +11,8 @@ from .depth_limited.learned_values import NetworkValue as NetworkValue
 from .depth_limited.lookahead import LookaheadPlayer as LookaheadPlayer
 from .depth_limited.method import DepthLimitedCFR as DepthLimitedCFR
 from .empirical_run import EmpiricalRun as EmpiricalRun
+from .exact.quasi_perfect import QuasiPerfection as QuasiPerfection
+from .exact.quasi_perfect import is_quasi_perfect as is_quasi_perfect
 from .iteration import Stepper as Stepper
 from .iteration import iterate as iterate
 from .methods import CCFR as CCFR
@@ -35,6 +37,7 @@ from .methods import Method as Method
 from .methods import MirrorProx as MirrorProx
 from .methods import OutcomeSamplingCCFR as OutcomeSamplingCCFR
 from .methods import OutcomeSamplingMCCFR as OutcomeSamplingMCCFR
+from .methods import PathFollowing as PathFollowing
 from .methods import PCFRPlus as PCFRPlus
 from .methods import PDCFRPlus as PDCFRPlus
 from .methods import PrefCFR as PrefCFR

@@ -24,13 +24,16 @@ class ExactAnswer:
     multipliers : mapping of str to Fraction
         By constraint.
     certificate : Certificate
-        The certificate of the plans and multipliers, in fractions; its lower and upper bounds are equal, or the regrets
-        are 0.
+        The certificate of the plans and multipliers, in fractions. Its lower and upper bounds are equal, except for a
+        refined :class:`~treeplex.BestNash`, where they differ by what the refinement costs; or the regrets are 0.
+    behaviour : tuple of ndarray of Fraction, or None
+        For a refined equilibrium, the behaviour strategies, one per player, also at infosets that the plans exclude.
     """
 
     plans: tuple[Fractions, ...]
     multipliers: Mapping[str, Fraction]
     certificate: Certificate
+    behaviour: tuple[Fractions, ...] | None = None
 
     @property
     def value(self) -> Fraction | None:

@@ -114,6 +114,7 @@ def record_of(solution: "Solution") -> dict[str, Any]:
         "regrets": None if solution.regrets is None else list(solution.regrets),
         "epsilon": solution.certificate.epsilon,
         "nash_conv": solution.certificate.nash_conv,
+        "logit_distance": solution.certificate.logit_distance,
         "gain": solution.gain,
         "opponent_value": solution.opponent_value,
         "game_value": solution.game_value,
@@ -232,6 +233,9 @@ def _bounds(solution: "Solution") -> Iterator[Row]:
                 number = len(solution.state.mixture())
                 yield Row("recommendations", number, count, f" pair{'s' * (number > 1)} of pure plans")
             return
+    distance = solution.certificate.logit_distance
+    if distance is not None:
+        yield Row("logit_distance", distance, error, ", the largest difference of a probability from the logit choice")
     yield _exploitability(solution)
     allow = "the reach of subgames" if solution.problem.name == "ses" else "the gain"
     meaning = f", the bound that follows from p, {allow} and the proven gaps"
@@ -277,7 +281,7 @@ def _judged(rows: Sequence[Row], solution: "Solution") -> list[Row]:
         judged = f", above the tolerance of {error(tolerance)}"
     first, last = ("exploitability", "gap") if solution.player is None else ("gap", "exploitability")
     by_key = {row.key: place for place, row in enumerate(rows)}
-    for key in ("epsilon", "step_gaps", first, last):
+    for key in ("logit_distance", "epsilon", "step_gaps", first, last):
         place = by_key.get(key)
         if place is not None and error(float(rows[place].value)) == error(missed):
             row = replace(rows[place], meaning=rows[place].meaning + judged)

@@ -220,9 +220,8 @@ def proven(
     multipliers : mapping of str to float
     dual_certificate : mapping of str to ndarray
     """
-    certify = problem.certify
     if not problem.hard_constraints:
-        return profile, certify(profile, multipliers, dual_certificate)
+        return profile, problem.certify(profile, multipliers, dual_certificate)
     from .feasible_profile import proven_within_constraints
 
     return proven_within_constraints(problem, profile, multipliers, dual_certificate)

@@ -215,11 +215,12 @@ class Question:
         posed = self._kind(game, **{name: value for name, value in named.items() if name in fields})
         if not unheeded:
             return posed
-        if type(posed) is Nash:
+        refined = getattr(posed, "refine", None) is not None
+        if type(posed) is Nash and not refined:
             return ConstrainedNash(game, game.constraints)
         if isinstance(posed, ConstrainedNash | EpsilonNash) or self.problem in _CONSTRAINED:
             return replace(posed, constraints=[*game.constraints, *posed.constraints])
         raise UnsupportedProblemError(
-            f"{game.spec} has constraints, which {self.problem} does not take; expected --problem nash or constrained, "
-            f"or --opponent {LOCKS} for a response to them"
+            f"{game.spec} has constraints, which {self.problem}{' --refine' * refined} does not take; expected "
+            f"--problem nash or constrained, or --opponent {LOCKS} for a response to them"
         )

@@ -19,6 +19,7 @@ from .nash import Nash as Nash
 from .one_player import OnePlayerProblem as OnePlayerProblem
 from .problem import Problem as Problem
 from .problem import SaddleProblem as SaddleProblem
+from .quantal import QuantalResponse as QuantalResponse
 from .registry import PROBLEMS as PROBLEMS
 from .registry import find_problem as find_problem
 from .registry import register_problem as register_problem

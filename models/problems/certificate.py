@@ -66,6 +66,8 @@ class Certificate:
     regrets : tuple of float or None
         For a profile in a game without a value, each player's gain from a best response to the others; see
         :attr:`epsilon`.
+    logit_distance : float or None
+        For a quantal response equilibrium, the largest difference of a probability from the logit choice.
     """
 
     value: tuple[float, ...]
@@ -81,6 +83,7 @@ class Certificate:
     gain: float | None = None
     steps: tuple[StepBounds, ...] = ()
     regrets: tuple[float, ...] | None = None
+    logit_distance: float | None = None
 
     @classmethod
     def of_regrets(cls, values: Iterable[float], best: Iterable[float], residual: float = 0.0) -> Self:

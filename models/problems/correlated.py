@@ -402,8 +402,9 @@ class SEFCE(Correlated):
     triangle-free games, it is a linear program of polynomial size. Its optimum is at least that of
     :class:`~treeplex.Stackelberg`, because without signals it is a commitment, and at least the leader's payoff in any
     EFCE. In matrix games it equals that of :class:`~treeplex.Stackelberg`: V. Conitzer and D. Korzhyk, "Commitment to
-    correlated strategies", AAAI 2011. In extensive form: J. Čermák, B. Bošanský, K. Durkota, V. Lisý and C. Kiekintveld,
-    "Using correlated strategies for computing Stackelberg equilibria in extensive-form games", AAAI 2016.
+    correlated strategies", AAAI 2011. In extensive form: J. Čermák, B. Bošanský, K. Durkota, V. Lisý and
+    C. Kiekintveld, "Using correlated strategies for computing Stackelberg equilibria in extensive-form games",
+    AAAI 2016.
 
     The regret of the leader is reported as 0, because it does not deviate.
 

@@ -1,6 +1,9 @@
 """Features that problems need and methods provide."""
 
 from enum import StrEnum
+from typing import Annotated
+
+from ...seqform.parameters import About
 
 
 class Feature(StrEnum):
@@ -28,4 +31,19 @@ class Feature(StrEnum):
     SELECTION = "a choice among equilibria"
     COMMITMENT = "a commitment that the other player knows"
     CORRELATION = "recommendations to both players"
+    REFINED = "a refined equilibrium"
+    QUANTAL = "logit choices at every infoset"
     SIMPLE = "a strategy that is simple to remember"
+
+
+#: Refinements of the equilibria of zero-sum games.
+REFINEMENTS = ("undominated", "quasi-perfect", "proper")
+Refine = Annotated[
+    str | None,
+    About(
+        "refinement of the equilibrium, computed in fractions",
+        choices=REFINEMENTS,
+        shown="any equilibrium",
+        example="quasi-perfect",
+    ),
+]

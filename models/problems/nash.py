@@ -1,7 +1,7 @@
 """Nash equilibria, of constant-sum games by the canonical program."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ...seqform.arrays import Floats
@@ -10,7 +10,7 @@ from ...seqform.game import Game
 from ...seqform.strategy import Profile, check_same_game
 from ..saddle import PlayerView, Saddle, zero_sum_of, zero_sum_part
 from .certificate import Certificate
-from .features import Feature
+from .features import Feature, Refine
 from .problem import Problem, SaddleProblem
 
 
@@ -24,6 +24,10 @@ class Nash(SaddleProblem):
         If its payoffs have a constant sum, exact methods need two players; iterative methods accept more, but may not
         converge. Otherwise :func:`~treeplex.solve` solves it as :class:`~treeplex.EpsilonNash`. A one-player game is a
         decision problem, whose optimal strategy is computed.
+    refine : {"undominated", "quasi-perfect", "proper"}, optional
+        A refinement of the equilibrium, computed in fractions, for two players whose payoffs have a constant sum:
+        strategies that no other strategy dominates, that are best responses to small mistakes at every infoset, or that
+        gain the most from mistakes of the opponent that cost it little. See :doc:`/theory/refinements`.
 
     Raises
     ------
@@ -50,6 +54,7 @@ class Nash(SaddleProblem):
     """
 
     game: Game
+    refine: Refine = field(default=None, kw_only=True)
     name: ClassVar[str] = "nash"
     question: ClassVar[str] = "Which strategies leave no player anything to gain by playing differently?"
 
@@ -57,12 +62,12 @@ class Nash(SaddleProblem):
         return zero_sum_part(game) or game
 
     def resolved(self) -> Problem:
-        """Return :class:`~treeplex.EpsilonNash` if the payoffs do not have a constant sum."""
-        if zero_sum_part(self.game) is not None:
+        """Return the refined problem, or :class:`~treeplex.EpsilonNash` if the payoffs do not have a constant sum."""
+        if self.refine is None and zero_sum_part(self.game) is not None:
             return self
-        from .epsilon_nash import EpsilonNash
+        from .refined import posed_otherwise
 
-        return EpsilonNash(self.given_game)
+        return posed_otherwise(self.given_game, self.refine)
 
     @property
     def needs(self) -> frozenset[str]:

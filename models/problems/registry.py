@@ -56,6 +56,7 @@ _OWN = {
     "nfcce": "problems.correlated:NFCCE",
     "sefce": "problems.correlated:SEFCE",
     "simplify": "problems.simple:SimpleStrategy",
+    "qre": "problems.quantal:QuantalResponse",
 }
 #: Every problem by name.
 PROBLEMS: Registry[type[Any]] = Registry(
@@ -142,6 +143,7 @@ _ALSO_CALLED = {
     "efcce": "extensiveformcoarsecorrelatedequilibrium",
     "sefce": "correlatedcommitment correlatedstackelberg stackelbergcorrelatedequilibrium",
     "nfcce": "cce coarse coarsecorrelatedequilibrium normalformcoarsecorrelatedequilibrium",
+    "qre": "quantal quantalresponseequilibrium agentqre aqre logit logitqre logitequilibrium",
     "stackelberg": "commitment optimalcommitment strongstackelberg sse",
 }
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from ...seqform.arrays import Floats
-from ...seqform.checks import check_exact_number
+from ...seqform.checks import check_choice, check_exact_number
 from ...seqform.errors import (
     InvalidConstraintError,
     InvalidGameError,
@@ -20,7 +20,7 @@ from ..declarations import Confidence, Epsilon, Opponent
 from ..saddle import SAFETY, PlayerView, Rows, Saddle
 from .certificate import Certificate
 from .constrained import in_few_words
-from .features import Feature
+from .features import REFINEMENTS, Feature, Refine
 from .one_player import EpsilonSafe, OnePlayerProblem
 from .problem import SaddleProblem
 from .robust import PartlyFree
@@ -372,6 +372,10 @@ class BestNash(EpsilonSafeResponse):
     slack : float
         How far below v the guaranteed payoff may lie, in payoff units. Give it together with ``game_value``; if
         :func:`~treeplex.solve` computes one, it computes the other too.
+    refine : {"undominated", "quasi-perfect", "proper"}, optional
+        Only consider equilibria of :class:`~treeplex.Nash` with this refinement, computed in fractions, that the
+        perturbed game of :doc:`/theory/refinements` has. The opponent must be a model. The gap of the certificate is
+        what the refinement costs against the model.
 
     Raises
     ------
@@ -407,11 +411,10 @@ class BestNash(EpsilonSafeResponse):
     # The second stage only allows the slack, so ε is not a parameter.
     epsilon: float = field(init=False, default=0.0)
     slack: float = field(default=0.0, kw_only=True)
+    refine: Refine = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "best-nash"
     question: ClassVar[str] = "Which equilibrium strategy of player {player} earns most against {problem.opposed}?"
-    # Simplex in both stages: at a vertex, a strategy guarantees the value up to round-off.
-    usual_method: ClassVar[str] = "highs-simplex"
     value_method: ClassVar[str] = "highs-simplex"
 
     def __post_init__(self) -> None:
@@ -419,6 +422,38 @@ class BestNash(EpsilonSafeResponse):
         object.__setattr__(self, "slack", slack)
         object.__setattr__(self, "epsilon", slack)
         super().__post_init__()
+        check_choice(self.refine, f"{self.name}: refine", UnsupportedProblemError, (*REFINEMENTS, None))
+        if self.refine is not None and (self.slack or self.model is None):
+            received = "slack" if self.slack else "constraints on the opponent"
+            raise UnsupportedProblemError(f"{self.name}: refine={self.refine} needs a model, got {received}")
+
+    def check_game(self) -> None:
+        """Refuse a refinement if plans are flows."""
+        if self.refine is not None:
+            from .refined import check_realization_plans
+
+            check_realization_plans(f"{self.name} with refine={self.refine}", self.game)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The features that this problem needs from a method."""
+        return super().needs if self.refine is None else frozenset({Feature.REFINED})
+
+    @property
+    def usual_method(self) -> str:  # type: ignore[override]
+        """The default method: simplex in both stages, since a vertex guarantees the value up to round-off."""
+        return "highs-simplex" if self.refine is None else "rational"
+
+    @property
+    def error_proves(self) -> bool:  # type: ignore[override]
+        """Whether an error of 0 proves optimality: not among refined strategies."""
+        return self.refine is None
+
+    def error(self, certificate: Certificate) -> float:
+        """Return the larger of gap and violation; of a refined strategy, the possible loss of the game's value."""
+        if self.refine is None:
+            return super().error(certificate)
+        return max(certificate.exploitability, certificate.violation)
 
     def with_bound(self, name: str, bound: Any) -> "BestNash":
         """Raise an error: the strategy may lose nothing beyond round-off.

@@ -138,7 +138,7 @@ def _further(
         solver.run()
         yield *programs[1], solution_of(solver, programs[1][1])
     if sum(program.shape) <= REFINED:
-        from .rational import refined  # importing FLINT is slow
+        from .rational_solve import refined  # importing FLINT is slow
 
         for how, one in programs:
             yield f"in fractions {how}".strip(), one, refined(one, seconds_left())

@@ -5,7 +5,7 @@ from enum import Enum
 
 import flint
 
-from .rational_vertex import BASIC, LOWER, UPPER, ZERO, BasicSystem, Basis, ExactProgram, Vector
+from .rational_vertex import BASIC, LOWER, UPPER, ZERO, Basis, ExactProgram, Vector
 
 
 class Ending(Enum):
@@ -93,7 +93,7 @@ class ExactSimplex:
         """Compute the values of all columns and rows, and their prices: the gain in the objective per unit."""
         program = self._program
         self._statuses = [_status(*entry) for entry in zip(self._statuses, self._lower, self._upper, strict=True)]
-        self._system = BasicSystem(program, self.basis)
+        self._system = program.system(self.basis)
         bounds = zip(self._statuses, self._lower, self._upper, strict=True)
         columns = self._system.columns([_place(*entry) for entry in bounds])
         multipliers = self._system.multipliers(self._costs)

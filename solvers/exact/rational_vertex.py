@@ -118,6 +118,10 @@ class ExactProgram:
                 reduced[column] -= value * multipliers[row]
         return reduced
 
+    def system(self, basis: Basis) -> "BasicSystem":
+        """Return the equations of a basis."""
+        return BasicSystem(self, basis)
+
     def vertex(self, basis: Basis) -> Point:
         """Return the point of a basis: nonbasic variables are at their bounds, or at zero without bounds.
 
@@ -127,13 +131,13 @@ class ExactProgram:
             If the columns of the basis are linearly dependent.
         """
         places = [
-            _nonbasic(*entry)
+            place_of(*entry)
             for entry in (
                 *zip(basis.columns, self.column_lower, self.column_upper, strict=True),
                 *zip(basis.rows, self.row_lower, self.row_upper, strict=True),
             )
         ]
-        system = BasicSystem(self, basis)
+        system = self.system(basis)
         return self.point(system.columns(places), system.multipliers())
 
 
@@ -171,12 +175,13 @@ class BasicSystem:
         self._scales = [flint.fmpz(1)] * len(self.equations)
         for equation, _, value in entries:
             self._scales[equation] = self._scales[equation].lcm(value.q)
-        self._system = SparseSystem(
+        system = SparseSystem(
             len(self.unknowns),
             np.array([entry[0] for entry in entries], dtype=np.int64),
             np.array([entry[1] for entry in entries], dtype=np.int64),
             [(value * self._scales[equation]).p for equation, _, value in entries],
         )
+        self.solve, self.solve_transposed = system.solve, system.solve_transposed
 
     def columns(self, places: Vector) -> Vector:
         """Return all columns z, given the values of nonbasic columns, followed by those of nonbasic rows."""
@@ -188,14 +193,14 @@ class BasicSystem:
             if columns[column]:
                 right[row] -= value * columns[column]
         scaled = [right[row] * scale for row, scale in zip(self.equations, self._scales, strict=True)]
-        for column, place in zip(self.unknowns, self._system.solve(scaled), strict=True):
+        for column, place in zip(self.unknowns, self.solve(scaled), strict=True):
             columns[column] = place
         return columns
 
     def multipliers(self, costs: Vector | None = None) -> Vector:
         """Return all row multipliers y with Kᵀ y = c for the basic columns; c is the program's if none is given."""
         costs = self._program.costs if costs is None else costs
-        prices = self._system.solve_transposed([costs[column] for column in self.unknowns])
+        prices = self.solve_transposed([costs[column] for column in self.unknowns])
         multipliers: Vector = [flint.fmpq(0)] * len(self._program.row_lower)
         for row, price, scale in zip(self.equations, prices, self._scales, strict=True):
             multipliers[row] = price * scale
@@ -227,7 +232,7 @@ def _bounds(numbers: npt.NDArray[Any]) -> list[flint.fmpq | None]:
     return [None if isinstance(number, float) else to_flint(number) for number in numbers]
 
 
-def _nonbasic(status: int, lower: flint.fmpq | None, upper: flint.fmpq | None) -> flint.fmpq:
+def place_of(status: int, lower: flint.fmpq | None, upper: flint.fmpq | None) -> flint.fmpq:
     """Return the value of a nonbasic column or row; zero for basic ones."""
     if status == BASIC:
         return flint.fmpq(0)

@@ -5,6 +5,7 @@ from .exact import DepthLimitedLP as DepthLimitedLP
 from .exact import DoubleOracle as DoubleOracle
 from .exact import Exact as Exact
 from .exact import Lemke as Lemke
+from .exact import PathFollowing as PathFollowing
 from .exact import Rational as Rational
 from .exact import Rounding as Rounding
 from .highs import HiGHS as HiGHS

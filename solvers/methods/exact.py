@@ -127,7 +127,7 @@ class Rational(Method):
     ] = 5_000
 
     name: ClassVar[str] = "rational"
-    serves: ClassVar[frozenset[str]] = LINEAR | {Feature.GENERAL_SUM}
+    serves: ClassVar[frozenset[str]] = LINEAR | {Feature.GENERAL_SUM, Feature.REFINED}
     backend: ClassVar[str] = "treeplex.solvers.exact.rational"
     is_exact: ClassVar[bool] = True
     default_tolerance: ClassVar[float] = 1e-9
@@ -379,3 +379,39 @@ class Rounding(Method):
     backend: ClassVar[str] = "treeplex.solvers.simplifying"
     takes_start: ClassVar[bool] = True
     default_tolerance: ClassVar[float] = 2e-5
+
+
+@dataclass(frozen=True)
+class PathFollowing(Method):
+    """Predictor–corrector steps along the branch of quantal response equilibria that starts at uniform play.
+
+    Parameters
+    ----------
+    first : float
+        The length of the first step, in the logarithms of probabilities and in λ.
+    longest : float
+        The largest length of a step.
+
+    Notes
+    -----
+    Each step moves along the tangent of the branch, and Newton's method returns to the branch. Steps shorten where the
+    branch bends. Where it turns, λ falls for a while. The answer is the first point with the rationality asked for.
+    At a bifurcation of a symmetric game the branch continues straight on.
+
+    T. L. Turocy, "A dynamic homotopy interpretation of the logistic quantal response equilibrium correspondence", Games
+    and Economic Behavior 51, 2005, and "Computing sequential equilibria using agent quantal response equilibria",
+    Economic Theory 42, 2010.
+
+    Examples
+    --------
+    >>> from treeplex import QuantalResponse, load_game, solve
+    >>> solve(QuantalResponse(load_game("matching_pennies"), rationality=5)).profile[0]["choice"]
+    """
+
+    first: Annotated[float, About("length of the first step along the branch", above=0)] = 0.03
+    longest: Annotated[float, About("largest length of a step along the branch", above=0)] = 20.0
+
+    name: ClassVar[str] = "path-following"
+    serves: ClassVar[frozenset[str]] = frozenset({Feature.QUANTAL})
+    backend: ClassVar[str] = "treeplex.solvers.path_following"
+    default_tolerance: ClassVar[float] = 1e-9

@@ -123,6 +123,7 @@ _OWN = {
     "double-oracle": "exact:DoubleOracle",
     "branch-and-bound": "exact:BranchAndBound",
     "lemke": "exact:Lemke",
+    "path-following": "exact:PathFollowing",
     "rounding": "exact:Rounding",
     "cfr": "regret:CFR",
     "cfr+": "regret:CFRPlus",

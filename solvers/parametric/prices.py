@@ -353,7 +353,7 @@ class _ExactOptimum:
 
     def multiplier(self, place: _Place, largest: bool) -> Fraction | float | None:
         """Return the smallest or the largest multiplier in all optimal solutions; ``None`` if it was not found."""
-        from ..exact.rational import optimum
+        from ..exact.rational_solve import optimum
         from ..exact.rational_vertex import Point, to_fractions
 
         program, index = self.program, place.number

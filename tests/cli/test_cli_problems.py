@@ -487,6 +487,15 @@ def test_bounds_that_cannot_be_met_are_not_passed_over(capsys: pytest.CaptureFix
 def test_missing_and_misplaced_options_say_what_is_right(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, words in (
         (RNR, "rnr needs --p; expected a number from 0 to 1"),
+        (
+            ("solve", "kuhn", "--refine", "propper"),
+            "--refine propper (did you mean proper?): expected one of undominated",
+        ),
+        (("solve", "kuhn", "--problem", "rnr", "--refine", "proper"), "a --problem that takes it: nash, best-nash"),
+        (("solve", "kuhn", "--refine", "proper", "--method", "highs"), "a refined equilibrium: use rational"),
+        (("solve", "kuhn:players=3", "--refine", "proper"), "nash with refine=proper needs two players"),
+        (("solve", "kuhn", "--problem", "qre"), "qre needs --rationality; expected a number of at least 0"),
+        (("solve", "kuhn", "--problem", "qre", "--rationality", "-1"), "expected a number of at least 0"),
         (CONSTRAINED, 'constrained needs --constrain; expected "TERM <= NUMBER"'),
         (("solve", "kuhn", "--p", "1/2"), "a --problem that takes it: rnr, data-biased"),
         ((*RNR, "--player", "one"), "--player one: expected 0 or 1"),

@@ -424,5 +424,6 @@ def test_quantal_options_that_do_not_fit_are_refused(tmp_path: Path, capsys: pyt
     capsys.readouterr()
     asked = ("fit", log, "--game", "kuhn", "--seat", "0", "--quantal")
     for more in (("--bonferroni",), ("--penalty", "3"), ("--interval", "wilson")):
-        assert f"{more[0]} cannot be combined with --quantal; leave one of them out" in refusal(capsys, *asked, "probe", *more)
+        refused = f"{more[0]} cannot be combined with --quantal; leave one of them out"
+        assert refused in refusal(capsys, *asked, "probe", *more)
     assert "unknown opponent 'unform' (did you mean uniform?)" in refusal(capsys, *asked, "unform")

@@ -307,3 +307,28 @@ def test_mistakes_are_said_in_one_line(capsys, solved, tmp_path, kuhn):
     assert "another file contains a strategy of player 0 too" in twice
     assert "did you mean uniform?" in refusal(capsys, "evaluate", "kuhn", "--strategy", "unifrom")
     assert main(["show", table, "--game", "kuhn"]) == 0
+
+
+def test_evaluate_decides_whether_strategies_are_quasi_perfect(capsys, tmp_path):
+    refined = str(tmp_path / "refined.npz")
+    assert main(["solve", "kuhn", "--refine", "quasi-perfect", "--out", refined]) == 0
+    assert "quasi-perfect: both plans are best responses" in " ".join(capsys.readouterr().out.split())
+    record = json_of(capsys, "evaluate", "kuhn", "--strategy", refined, "--refine", "quasi-perfect")
+    assert record["passed"]
+    assert record["refinement"]["verdict"] == "yes"
+    assert record["refinement"]["message"] == "quasi-perfect, proven in fractions"
+    uniform = ("evaluate", "kuhn", "--strategy", "uniform")
+    assert main([*uniform, "--refine", "quasi-perfect", "--tol", "5"]) == 1
+    shown = capsys.readouterr().out
+    assert "not quasi-perfect: player 0 plays p at J_, where b earns 0.125 more against this opponent" in shown
+    assert "5: within" in shown
+    assert json_of(capsys, *uniform)["refinement"] is None
+    assert "quasi-perfct (did you mean quasi-perfect?), expected quasi-perfect" in refusal(
+        capsys, *uniform, "--refine", "quasi-perfct"
+    )
+    assert "needs two players" in refusal(
+        capsys, "evaluate", "kuhn:players=3", "--strategy", "uniform", "--refine", "quasi-perfect"
+    )
+    (tmp_path / "one.json").write_text('{"0": {"J_": {"p": 1}}}')
+    alone = ("evaluate", "kuhn", "--strategy", str(tmp_path / "one.json"), "--refine", "quasi-perfect")
+    assert "--refine quasi-perfect: expected strategies of all players, got 1" in refusal(capsys, *alone)

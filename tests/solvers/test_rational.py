@@ -220,9 +220,9 @@ def test_ties_that_floats_cannot_tell_apart_are_settled(noise, spread):
 
 
 def test_what_is_not_proven_exactly_is_not_called_exact(monkeypatch):
-    from treeplex.solvers.exact import rational
+    from treeplex.solvers.exact import rational_solve
 
-    monkeypatch.setattr(rational, "EXACT_WORK", 0)
+    monkeypatch.setattr(rational_solve, "EXACT_WORK", 0)
     statuses = set()
     for seed in range(10):
         solution = solve(Nash(to_game(noisy_tree(seed, 10**12, spread=False))), "rational")

@@ -410,9 +410,11 @@ def test_every_problem_can_be_posed_in_words() -> None:
         "level": "2",
         "steps": "3",
         "scenario": ("kuhn", "kuhn"),
+        "rationality": "2",
+        "refine": "proper",
     }
     takes = {
-        "nash": (),
+        "nash": ("refine",),
         "epsilon-nash": (),
         "constrained": ("constrain",),
         "best-response": ("opponent",),
@@ -421,7 +423,7 @@ def test_every_problem_can_be_posed_in_words() -> None:
         "robust": ("opponent", "p"),
         "epsilon-safe": ("opponent", "epsilon"),
         "uncertain": ("scenario",),
-        "best-nash": ("opponent",),
+        "best-nash": ("opponent", "refine"),
         "style": ("maximise", "epsilon"),
         "cdbr": ("opponent", "lookahead"),
         "cdrnr": ("opponent", "p", "lookahead", "gadget", "along"),
@@ -434,6 +436,7 @@ def test_every_problem_can_be_posed_in_words() -> None:
         "efcce": (),
         "nfcce": (),
         "simplify": ("steps",),
+        "qre": ("rationality",),
     }
     assert {*takes, "caught-once"} == set(PROBLEMS)  # a patrol alone has routes
     game = load_game("kuhn")
@@ -458,6 +461,8 @@ def test_the_constraints_of_a_game_do_for_those_that_are_not_given() -> None:
     assert [one.name for one in Question("stackelberg").pose(limited).constraints] == ["rest"]
     with pytest.raises(UnsupportedProblemError, match="has constraints, which lbr does not take"):
         Question("lbr", opponent=["uniform"]).pose(limited)
+    with pytest.raises(UnsupportedProblemError, match="has constraints, which nash --refine does not take"):
+        Question("nash", refine="proper").pose(limited)
 
 
 def test_words_that_may_be_repeated_are_read_one_by_one() -> None:
