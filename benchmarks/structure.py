@@ -23,9 +23,9 @@ FLOORS = ("seqform", "models", "solvers", "validation", "cli")  # each may impor
 LONGEST, WIDEST = 100, 12
 #: The limit of each count. Code that exceeds a limit should be worth more than the code that could be removed for it.
 LIMITS = {
-    "code lines": 81_240,
-    "modules": 546,
-    "public names at the top level": 87,
+    "code lines": 82_225,
+    "modules": 554,
+    "public names at the top level": 88,
     "import circles": 3,
     "import circles while loading": 0,
     "import circles with the imports for type checkers": 3,

@@ -348,7 +348,6 @@ def with_game_value(problem: Any, method: Method | None = None, tol: float = 0.0
         return problem.with_game_value(paid(solution.value if problem.player == 0 else -solution.value))
     assert solution.lower is not None
     assert solution.upper is not None
-    value = (solution.lower + solution.upper) / 2.0
-    value = value if problem.player == 0 else -value
+    value = (solution.lower + solution.upper) / (2.0 if problem.player == 0 else -2.0)
     guaranteed = solution.lower if problem.player == 0 else -solution.upper
     return problem.with_game_value(paid(value), slack=max(0.0, value - guaranteed))

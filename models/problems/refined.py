@@ -78,7 +78,7 @@ class RefinedNash(SaddleProblem):
         return found
 
     def check_game(self) -> None:
-        """Refuse plans that are flows."""
+        """Reject plans that are flows."""
         check_realization_plans(f"nash with refine={self.refine}", self.game)
 
     @property

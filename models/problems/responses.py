@@ -428,7 +428,7 @@ class BestNash(EpsilonSafeResponse):
             raise UnsupportedProblemError(f"{self.name}: refine={self.refine} needs a model, got {received}")
 
     def check_game(self) -> None:
-        """Refuse a refinement if plans are flows."""
+        """Reject a refinement if plans are flows."""
         if self.refine is not None:
             from .refined import check_realization_plans
 

@@ -1,7 +1,8 @@
-"""Hyper-parameters that several methods share."""
+"""Hyper-parameters and features that several methods share."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from ...models.problems import Feature
 from ...seqform.errors import InvalidOptionError
 from ...seqform.parameters import About
 from .registry import Method
@@ -9,6 +10,8 @@ from .registry import Method
 if TYPE_CHECKING:
     from .rules import LocalBias
 
+#: The features of problems with constraints that iterative methods solve on public forms.
+LIMITED = frozenset({Feature.CONSTRAINTS, Feature.LIMITED_REGRETS})
 Updates = Annotated[Literal["alternating", "simultaneous"], About("order of the players' updates")]
 #: The description of averaging.
 WEIGHTS = "weights of iterates in the average; a number is the exponent of t"

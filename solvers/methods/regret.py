@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from ...models.problems import Feature
 from ...seqform.parameters import About
 from . import rules
-from .declarations import WEIGHTS, Averaging, Iterate, Precision, Updates
+from .declarations import LIMITED, WEIGHTS, Averaging, Iterate, Precision, Updates
 from .registry import Method
 from .rules import DualRule, LocalBias, Rule
 
@@ -28,9 +28,6 @@ SADDLES = frozenset(
         *(Feature.STEPS, Feature.SEARCH, Feature.LOCAL),
     }
 )
-
-#: The features of members on public forms.
-LIMITED = frozenset({Feature.CONSTRAINTS, Feature.LIMITED_REGRETS})
 
 
 @dataclass(frozen=True)
