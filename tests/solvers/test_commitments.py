@@ -112,5 +112,5 @@ def test_mistakes(old, new, message, tmp_path: Path):
 
 
 def test_an_outcome_needs_a_commitment():
-    with pytest.raises(UnsupportedProblemError, match="expected that of a commitment"):
+    with pytest.raises(UnsupportedProblemError, match="expected one of a commitment"):
         commitment_outcome(solve_patrol(patrol(None)))

@@ -809,6 +809,7 @@ KEYS = [
     "recommendations",
     "ties",
     "scenarios",
+    "logit_distance",
     "objective_exact",
     "gain_exact",
     "lower",
