@@ -28,6 +28,8 @@ class Table:
         The keys that lead to the table.
     lines : sequence of str
         The lines of the file, if the table is from a file.
+    around : sequence of str
+        The keys of the enclosing tables, which belong before the header of this one.
 
     Examples
     --------
@@ -38,10 +40,13 @@ class Table:
     treeplex.seqform.errors.GameFileError: line 1: unknown key 'pot' (did you mean pto?); expected pto
     """
 
-    def __init__(self, values: dict[str, Any], path: Sequence[str] = (), lines: Sequence[str] = ()) -> None:
+    def __init__(
+        self, values: dict[str, Any], path: Sequence[str] = (), lines: Sequence[str] = (), around: Sequence[str] = ()
+    ) -> None:
         self.values = values
         self.path = tuple(path)
         self._lines = lines
+        self._around = frozenset(around)
 
     def __contains__(self, key: str) -> bool:
         return key in self.values
@@ -95,7 +100,10 @@ class Table:
                 if advice and key.casefold() in advice:
                     raise self.error(f"{where}unknown key {shown(key, 60)}: {advice[key.casefold()]}", key)
                 hint = nearest(key, known)
+                if key in self._around:
+                    hint = f", which belongs before the line [{self.path[0].partition('[')[0]}]"
                 raise self.error(f"{where}unknown key {shown(key, 60)}{hint}; expected {one_of(known)}", key)
+        self._around |= {*known}
 
     def needs(self, key: str, such_as: str) -> Any:
         """Return the value of a required key."""
@@ -109,14 +117,15 @@ class Table:
         value = self.values.get(key, {})
         if not isinstance(value, dict):
             raise self.error(f"{self.name_of(key)} is {shown(value, 60)}, expected a table, such as {such_as}", key)
-        return Table(value, (*self.path, key), self._lines)
+        return Table(value, (*self.path, key), self._lines, self._around)
 
     def tables(self, key: str, such_as: str) -> "list[Table]":
         """Return the tables of an array of tables such as ``[[locks]]``."""
         value = self.values.get(key, [])
         if not (isinstance(value, list) and all(isinstance(one, dict) for one in value)):
             raise self.error(f"{self.name_of(key)} is {shown(value, 60)}, expected tables, such as {such_as}", key)
-        return [Table(one, (*self.path, f"{key}[{place}]"), self._lines) for place, one in enumerate(value, 1)]
+        path = self.path
+        return [Table(one, (*path, f"{key}[{place}]"), self._lines, self._around) for place, one in enumerate(value, 1)]
 
 
 def read_toml(path: str | PathLike[str]) -> Table:

@@ -141,7 +141,7 @@ def test_times_of_day_and_numbers_of_steps_declare_the_same_game(plan: PatrolPla
         ('step = "5 min"', 'step = "5 miles"', "line 5: step is '5 miles', expected a length of time"),
         ('"22:45"', '"22:44"', r"line 9: units.1..shift is 22:44, which is not a whole number of steps of 5 min after"),
         ('"22:45"', '"22:44"', "expected a time such as 22:40 or 22:45"),
-        ('"22:45"', '"03:00"', "shift is .*expected a first and a last time"),
+        ('"22:45"', '"03:00"', r"shift is \[.*'03:00'\], expected a first and a last time, such as \['22:00', "),
         ('"30 km/h"', '"30 knots"', "speed is '30 knots', expected a length per step such as 250, or a speed"),
     ],
 )

@@ -336,3 +336,11 @@ def test_files_that_are_not_toml_are_refused(content, message, tmp_path):
         return
     with pytest.raises(GameFileError, match=message):
         read_toml("any.toml")
+
+
+def test_a_key_after_the_header_of_a_table_says_where_it_belongs(tmp_path):
+    (tmp_path / "x.toml").write_text("pot = 1\n[rake]\nrate = 0.05\npot = 100\n", encoding="utf-8")
+    top = read_toml(tmp_path / "x.toml")
+    top.check_keys(["pot", "rake"])
+    with pytest.raises(GameFileError, match=r"line 4: rake: unknown key 'pot', which belongs before the line \[rake\]"):
+        top.table("rake", "[rake]").check_keys(["rate"])

@@ -312,13 +312,13 @@ class Patrol:
         most = self.steps if most is None else most
         if given is None:
             return 0, most
+        asked = given
         if isinstance(given, tuple | list) and len(given) == 2 and all(map(is_time_of_day, given)):
             given = self._times_of_day(given, what)
         sound = isinstance(given, tuple | list) and len(given) == 2 and all(map(is_whole, given))
         if not sound or not 0 <= given[0] <= given[1] <= most:
-            raise PatrolError(
-                f"{what} is {shown(given, 60)}, expected a first and a last time, such as [0, {most}]", what
-            )
+            ends: list[Any] = [0, most] if self.clock is None else [self.clock.at(0), self.clock.at(most)]
+            raise PatrolError(f"{what} is {shown(asked, 60)}, expected a first and a last time, such as {ends}", what)
         return int(given[0]), int(given[1])
 
     def _times_of_day(self, given: Sequence[str], what: str) -> Times:
