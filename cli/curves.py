@@ -48,7 +48,10 @@ def check_frontier(problem: str, given: Mapping[str, object]) -> None:
     CommandLineError
     """
     if problem != "rnr":
-        raise CommandLineError(f"--frontier is for rnr, but --problem is {problem}")
+        reason = ""
+        if problem == "epsilon-nash":
+            reason = ": restricted Nash responses need a zero-sum game, such as a spot without a rake"
+        raise CommandLineError(f"--frontier is for rnr, but --problem is {problem}{reason}")
     if given.get("p") is not None:
         raise CommandLineError("--frontier finds the responses for all p, so leave --p out")
     for option, value in given.items():

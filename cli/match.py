@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..seqform.errors import TreeplexError
 from ..seqform.parameter_texts import as_typed
 from ..seqform.sheet import Row, Sheet, count, error, seconds, setting, several
 from ..seqform.standard_error import StandardError
@@ -39,6 +40,18 @@ def _jobs(text: str) -> int:
     if not found:
         raise typer.BadParameter(f"{as_typed(text)}, expected {_JOBS}")
     return found
+
+
+def _bot(text: str) -> str:
+    """Check the name and the parameters of a bot, before a missing option is reported."""
+    with deferring_interrupts():
+        from ..solvers.matches.bots import declared_bot
+
+    try:
+        declared_bot(text)
+    except TreeplexError as error:
+        raise CommandLineError(str(error)) from None  # typer would wrap a ValueError
+    return text
 
 
 def blinds_of(text: str) -> tuple[int, int]:
@@ -102,6 +115,7 @@ def match(
         list[str],
         typer.Argument(
             metavar="A B [C…]",
+            parser=_bot,
             help="Two to six bots: call, fold, random, raise:pots=P, threshold, resolving, portfolio:BOT+BOT, "
             "defending, python:module=M,object=NAME, json:command=COMMAND, acpc:command=COMMAND, a bot from an "
             "extension, or a bot file (.toml).",

@@ -10,7 +10,7 @@ from ..seqform.limits import WORTH_WAITING, now, patient
 from ..seqform.sheet import Row, chips, count, error, estimate, payoff, seconds, setting
 from ..seqform.standard_error import is_terminal
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_interrupted
-from .files import STANDARD_OUTPUT, Record, check_files
+from .files import STANDARD_OUTPUT, Record, check_files, writing
 from .nodes import spot_of
 from .options import OPPONENT_HELP, GameArgument, JsonOption, seat, whole
 from .outputs import Outputs
@@ -46,7 +46,7 @@ def play(
         typer.Option(
             metavar="FILE|-",
             help="Write the log to FILE as JSON Lines, compressed if the name ends with .gz. By default it goes to "
-            "standard output, unless --json - is given.",
+            "standard output, unless --json - is given. For a hold'em spot, write the hands to FILE (.phhs).",
         ),
     ] = None,
     json: JsonOption = None,
@@ -59,9 +59,9 @@ def play(
     The result without luck (AIVAT) removes the luck of the cards and of a seat's own strategy. It is unbiased for any
     strategy of the other seat.
 
-    Preflop games and games too large to enumerate have no log. The latter are played move by move, by players that do
-    not need the whole game: uniform, random, perturbed, a file of strategies by label (.jsonl), and cdbr and cdrnr with
-    values=V.
+    The log of a hold'em spot is a file of hand histories for review. Preflop games and games too large to enumerate
+    have no log. The latter are played move by move, by players that do not need the whole game: uniform, random,
+    perturbed, a file of strategies by label (.jsonl), and cdbr and cdrnr with values=V.
     """
     if out == STANDARD_OUTPUT and json == STANDARD_OUTPUT:
         raise CommandLineError("--out and --json cannot both go to standard output; give one of them a file name")
@@ -89,12 +89,16 @@ def play(
         form = _enumerated(loaded)
         in_public = form is not None and form.leaves is None and loaded.public_form is not None
         if form is None or in_public:
-            if asked is not None:
+            spot = spot_of(loaded) if in_public else None
+            if asked is not None and (spot is None or asked == STANDARD_OUTPUT):
+                wanted = "leave it out" if spot is None else "give a file name for hand histories (.phhs)"
                 raise CommandLineError(
-                    f"--out: {loaded.spec} is not enumerated, and logs are written only for enumerated games; leave "
-                    "it out"
+                    f"--out: {loaded.spec} is not enumerated, and logs are written only for enumerated games; {wanted}"
                 )
-            record.taken, record["log"] = False, None
+            if asked is not None and spot is not None and (spot.rake or spot.deck != "full"):
+                what = "rake" if spot.rake else "short deck"
+                raise CommandLineError(f"--out: hands are written only for spots without a {what}; leave it out")
+            record.taken, record["log"] = False, asked
             return (_play_in_public if in_public else _walk)(record, loaded, games, seed)
         with building(loaded):
             if form.leaves is None:
@@ -191,8 +195,24 @@ def _play_in_public(record: Record, game: "Game", games: int, seed: int) -> int:
     paid = drawn.payoffs(form)
     took, record["interrupted"] = now() - begun, False
     bounds = -game.payoff_scale, game.payoff_scale
-    fair = _without_luck(game, profile, drawn)
-    return _deliver(record, paid, bounds, expected_payoffs(game, profile).tolist(), took, fair, spot_of(game))
+    fair, spot = _without_luck(game, profile, drawn), spot_of(game)
+    if spot is not None and record["log"] is not None:
+        _write_hands(spot, drawn, record["log"], seed)
+    return _deliver(record, paid, bounds, expected_payoffs(game, profile).tolist(), took, fair, spot)
+
+
+def _write_hands(spot: "HoldemSpot", games: "PublicGames", path: str, seed: int) -> None:
+    """Write the games of a spot as hand histories."""
+    import numpy as np
+
+    from ..models.matches import PhhWriter
+    from ..models.matches.match import Played
+    from ..models.review.hand_spots import record_of_spot
+
+    rng = np.random.default_rng([seed, 1])  # independent of the stream that played
+    with writing(path, "--out"), PhhWriter(path, ("oop", "ip")) as writer:
+        for number, (leaf, states) in enumerate(zip(games.nodes.tolist(), games.states.tolist(), strict=True)):
+            writer.write(Played(number, 0, (0, 1), record_of_spot(spot, leaf, states, rng), ()))
 
 
 def _without_luck(game: "Game", profile: "Profile", games: "Results | PublicGames") -> list[dict[str, Any]] | None:
@@ -299,5 +319,5 @@ def _print(record: dict[str, Any], spot: "HoldemSpot | None" = None) -> None:
         sure = f"at least {setting(record['confidence'])} for each interval, for any number of games"
         rows.append(Row("confidence", sure))
     if record["log"]:
-        rows.append(Row("log", record["log"], meaning=f", of seat {record['observer']}"))
+        rows.append(Row("log", record["log"], meaning="" if spot else f", of seat {record['observer']}"))
     print_rows(*rows, Row("seconds", record["seconds"], seconds))

@@ -10,6 +10,7 @@ from ..seqform.interchange.page import (
     emphasis,
     figure,
     heading,
+    pinned,
     prose,
     sheet_blocks,
     sheet_table,
@@ -232,10 +233,10 @@ def reviewed(record: Mapping[str, Any], sheet: Sheet) -> Page:
             "A habit costs what its actions lose against the strategy of the other player, or what an opponent who "
             "knows the habit gains at least, whichever is more."
         ),
-        *(sheet_table(each, fold=None) for each in habits),
+        *(pinned(sheet_table(each, fold=None)) for each in habits),
         *([] if habits else [prose("No habit costs anything.")]),
         heading("Decisions"),
-        *(sheet_table(each, fold=None) for each in decisions),
+        *(pinned(sheet_table(each, fold=None)) for each in decisions),
         *([] if decisions else [prose("No decision lost anything.")]),
     ]
     return Page(f"review of {record['hero']}", (*blocks, *origin(command_line())))

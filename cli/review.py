@@ -246,7 +246,7 @@ def review(played: _Hands, *, scope: _Scope, logs: _Logs, time_limit: TimeOption
         found.left_out[reason] = found.left_out.get(reason, 0) + number
     if not found.decisions:
         raise CommandLineError(f"no decision of {played.hero} was reviewed; left out: {_reasons(found.left_out)}")
-    if played.against != EQUILIBRIUM and played.seat is None and (found.gap or 0.0) > _GAP:
+    if Path(played.against).suffix == ".npz" and played.seat is None and (found.gap or 0.0) > _GAP:
         print_note(
             f"the strategies of {played.against} are not an equilibrium: best responses gain {found.gap:.1f} BB/100; "
             "if fit wrote the file, pass the seat that you passed to fit as --seat"

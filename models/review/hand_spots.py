@@ -1,13 +1,17 @@
-"""Spots at the streets of recorded hands."""
+"""Spots at the streets of recorded hands, and hands that were played in a spot."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ...seqform.errors import InvalidGameError, PlayLogError, one_of, shown
-from ..games.holdem.cards import CARDS, Range
+from ...seqform.rules import CHANCE, TERMINAL
+from ..games.holdem.cards import CARDS, HANDS, Range
 from ..games.holdem.preflop_solved import SolvedPreflop
+from ..games.holdem.showdown import strengths
 from ..games.holdem.spot import HoldemSpot
-from ..matches import STREETS, Hand
+from ..matches import STREETS, Hand, HandRecord, Table
 from ..matches.hand import amounts
 from ..observations.hands import MenuLines
 
@@ -151,3 +155,72 @@ def ranges_after_preflop(hand: Hand, solved: SolvedPreflop) -> tuple[Range, Rang
             raise PlayLogError("no hand takes the preflop line in the preflop game")
         found.append(Range(weights))
     return found[1], found[0]
+
+
+def record_of_spot(spot: HoldemSpot, leaf: int, states: Sequence[int], rng: np.random.Generator) -> HandRecord:
+    """Return the hand that ends at a leaf of a spot.
+
+    Before the spot, each player puts in half of its pot, and they check down to its street. The big blind is a
+    twentieth of the pot, or the smallest bet if that is less. A chip of the spot is two in the hand. Cards that the
+    leaf leaves open, as after an all-in, are drawn.
+
+    Parameters
+    ----------
+    spot : HoldemSpot
+        A spot with a full deck and without a rake.
+    leaf : int
+        The public state at which the hand ends.
+    states : two int
+        Each player's private state, that is, the number of its hand.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    HandRecord
+        ``oop`` is seat 0, and ``ip`` seat 1.
+
+    Raises
+    ------
+    InvalidGameError
+        If the spot has a rake or a short deck, or the state is not a leaf.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treeplex.models.games.holdem import HoldemSpot
+    >>> from treeplex.models.review.hand_spots import record_of_spot
+    >>> spot = HoldemSpot("Td9d6hQc2s", ["TT", "AA"], 20, 40, bets="50%")
+    >>> record = record_of_spot(spot, spot.public_form.find("check, bet 10, fold"), (0, 0), np.random.default_rng(1))
+    >>> record.history[-3:], record.won
+    (((3, 0, 'check'), (3, 1, 'raise 20'), (3, 0, 'fold')), (-20, 20))
+    """
+    form, first = spot.public_form, len(spot.cards) - 2
+    if spot.rake or spot.deck != "full" or form.players[leaf] != TERMINAL:
+        raise InvalidGameError("hands need a spot with a full deck and without a rake, and end at a leaf")
+    history, start, street = [(0, 1, f"raise {spot.pot}"), (0, 0, "call")], 0, first
+    history += [(before, seat, "check") for before in range(1, first) for seat in (0, 1)]
+    nodes = [leaf]
+    while form.parents[nodes[-1]] >= 0:
+        nodes.append(int(form.parents[nodes[-1]]))
+    for node, child in zip(nodes[:0:-1], nodes[-2::-1], strict=True):
+        mover = int(form.players[node])
+        if mover == CHANCE:
+            street, start = street + 1, int(spot.paid[child].max())
+            continue
+        word, total = str(form.path(child)[-1]), 2 * (int(spot.paid[child][mover]) - start)
+        history.append((street, mover, word if word in ("fold", "check", "call") else f"raise {total}"))
+    numbers = np.array([spot.hands[seat][state] for seat, state in enumerate(states)])
+    hands = [(int(high), int(low)) for high, low in HANDS[numbers]]
+    board = list(map(int, spot.boards[form.boards[leaf]]))
+    left = np.setdiff1d(np.arange(len(CARDS)), [*hands[0], *hands[1], *board])
+    full = board + rng.permutation(left)[: 5 - len(board)].tolist()
+    folds = history[-1][2] == "fold"
+    # 1 if seat 0 wins, -1 if seat 1 does, 0 if they split
+    sign = 2 * history[-1][1] - 1 if folds else int(np.sign(np.subtract(*strengths(full, numbers))))
+    won = sign * (spot.pot + 2 * int(spot.paid[leaf].min()))
+    least = int(spot.paid[spot.paid > 0].min(initial=spot.pot))  # no bet is below the big blind
+    blind = max(1, min(spot.pot // 20, least))
+    table = Table(2, spot.pot + 2 * spot.stack, blind, 2 * blind)
+    shown = (None, None) if folds else tuple(hands)
+    seen = board if folds else full
+    return HandRecord(table, (*hands[0], *hands[1], *full), tuple(seen), tuple(history), shown, (won, -won))

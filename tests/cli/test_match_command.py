@@ -82,6 +82,7 @@ MISTAKES = {
     "one bot": (["call", "--hands", "4"], "one bot is given, expected 2 to 6"),
     "seven bots": (["call"] * 7 + ["--hands", "4"], "7 bots are given, expected 2 to 6"),
     "an unknown bot": (["call", "cal", "--hands", "4"], "unknown bot 'cal' (did you mean call?)"),
+    "an unknown bot and no hands": (["call", "cal"], "error: unknown bot 'cal' (did you mean call?)"),
     "no hands": (["call", "call"], "number of hands"),
     "zero hands": (["call", "call", "--hands", "0"], "0, expected a whole number"),
     "hands below zero": (["call", "call", "--hands", "-3"], "'--hands': -3, expected a whole"),
@@ -92,7 +93,7 @@ MISTAKES = {
     ),
     "blinds turned round": (
         ["call", "call", "--hands", "4", "--blinds", "100/50"],
-        "'--blinds': 100/50, expected the small",
+        "'--blinds': 100/50, expected a small blind of at most",
     ),
     "no blinds": (["call", "call", "--hands", "4", "--blinds", "0/100"], "0/100, expected two whole numbers"),
     "a short stack": (["call", "call", "--hands", "4", "--stack", "99"], "--stack is 99, expected at least"),

@@ -243,3 +243,44 @@ def test_evaluate_removes_luck_from_a_log(capsys):
     Strategy.from_dict(game, 0, {"Ks_": {"c": 1.0}}).save("other.json")
     impossible = refusal(capsys, "evaluate", "leduc", "--strategy", "other.json", "--log", "seat0.jsonl")
     assert "is impossible with the known strategy of seat 0" in impossible
+
+
+SPOT = """
+board = "Ks9d4c7h"
+pot = 40
+stack = 60
+
+[ranges]
+oop = "AcKc, QhQd, JhJd, 9s9c, 8c6c"
+ip = "AhKh, KcQc, JsJh, 8h6h, Ac9c"
+
+[bets]
+bet = "50%, a"
+"""
+
+
+def test_hands_of_a_spot_are_written_for_review(capsys):
+    histories = pytest.importorskip("pokerkit").HandHistory
+    Path("spot.toml").write_text(SPOT, encoding="utf-8")
+    played = json_of(capsys, "play", "spot.toml", *UNIFORM, "--games", "200", "--out", "hands.phhs")
+    found = json_of(capsys, "review", "hands.phhs", "--hero", "ip", "--against", "spot.toml")
+    assert (found["read"], found["hands"], found["left_out"], found["mapped"]) == (200, 200, {}, 0)
+    assert found["streets"] is None
+    # Payoffs average the river after an all-in; the hands deal one.
+    with Path("hands.phhs").open("rb") as file:
+        hands = list(histories.load_all(file))
+    finals = [list(hand)[-1].stacks for hand in hands]
+    assert [list(stacks) for stacks in finals] == [list(hand.finishing_stacks) for hand in hands]
+    assert found["result"]["mean"] == pytest.approx(np.mean([stacks[1] - 160 for stacks in finals]) / 4 * 100)
+    assert found["result"]["mean"] / 100 * 2 == pytest.approx(played["mean"][1], abs=3)
+
+
+def test_hands_are_written_only_where_rooms_have_such_hands(capsys):
+    Path("raked.toml").write_text(SPOT + "[rake]\nrate = 0.05\n", encoding="utf-8")
+    Path("spot.toml").write_text(SPOT, encoding="utf-8")
+    common = (*UNIFORM, "--games", "2")
+    assert refusal(capsys, "play", "raked.toml", *common, "--out", "a.phhs") == (
+        "--out: hands are written only for spots without a rake; leave it out"
+    )
+    assert "give a file name for hand histories (.phhs)" in refusal(capsys, "play", "spot.toml", *common, "--out", "-")
+    assert not Path("a.phhs").exists()

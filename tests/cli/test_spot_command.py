@@ -226,6 +226,10 @@ def test_what_a_rake_does_not_go_with_is_refused(raked, capsys):
         "constrained needs a zero-sum game, but the payoffs of raked.toml do not sum to zero at every leaf: "
         "use EpsilonNash (--problem epsilon-nash)"
     )
+    assert refusal(capsys, "solve", raked, "--lock", 'ip at "all-in": fold 40%', "--frontier") == (
+        "--frontier is for rnr, but --problem is epsilon-nash: restricted Nash responses need a zero-sum game, such as "
+        "a spot without a rake"
+    )
     assert refusal(capsys, "solve", raked, "--method", "highs") == (
         "method highs cannot solve epsilon-nash: use rational, branch-and-bound, lemke, cfr, cfr+, dcfr, pcfr+, "
         "hs-dcfr, hs-pcfr+, pdcfr+, sapcfr+, cfvfp, pref-cfr"
