@@ -435,7 +435,7 @@ def test_the_signalling_game_of_von_stengel_and_forges():
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        # Farina, Ling, Fang and Sandholm (2019), the payoffs of sheriff to two decimals
+        # Games of Farina, Ling, Fang and Sandholm (2019), the payoffs of sheriff to two decimals
         ("battleship", -13 / 18),
         ("sheriff:items=1", (3.00, 2.00)),
         ("sheriff:items=2", (8.00, 2.00)),
@@ -445,7 +445,7 @@ def test_the_signalling_game_of_von_stengel_and_forges():
         ("sheriff:items=10,rounds=2", (7.26, 1.82)),
     ],
 )
-def test_published_optima(name, value):
+def test_optima_of_the_benchmarks(name, value):
     solution = solve(EFCE(load_game(name)))
     assert solution.status is Status.OPTIMAL
     assert isinstance(solution.problem.polytope, VonStengelForges)
@@ -473,6 +473,14 @@ def test_a_player_without_decisions_is_allowed():
     alone = to_game(Decision(0, "_", (("a", Leaf((1.0, 0.0))), ("b", Leaf((2.0, 1.0))))))
     for kind in CONCEPTS.values():
         assert solve(kind(alone)).value == (2.0, 1.0)
+
+
+@pytest.mark.parametrize("concept", CONCEPTS)
+def test_games_in_which_nobody_moves_are_allowed(concept):
+    game = to_game(Chance((("a", 0.75, Leaf((1.0, 3.0))), ("b", 0.25, Leaf((0.0, 3.0))))))
+    solution = solve(CONCEPTS[concept](game))
+    assert (solution.lower, solution.upper, solution.regrets) == (3.75, 3.75, (0.0, 0.0))
+    assert solution.state.mixture() == [(1.0, ({}, {}))]
 
 
 @pytest.mark.parametrize("seed", range(10))
