@@ -533,7 +533,8 @@ def review_sheet(record: dict[str, Any]) -> Sheet:
     near, gap = record["against"] == EQUILIBRIUM, record["gap"]
     judged = "equilibria computed here: " + ", ".join(record["games"]) if near else record["against"]
     proven = not near and gap is not None and not any(record["games"].values()) and gap < record["lost"]["mean"]
-    proof = None if not proven else f"all but {_rate(gap)} BB/100 of it, as a loss of the value of the game"
+    others = "against an opponent who plays as in the file"
+    proof = f"all but {_rate(gap)} BB/100 of it, as a loss of the value of the game {others}" if proven else None
     is_spot = not near and any(one["board"] for one in record["costliest"] or ())
     reach = ", if the spot is reached with its range" if is_spot else ""
     mapped = f", {count(record['mapped'])} of them with the nearest size of the game" if record["mapped"] else ""

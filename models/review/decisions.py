@@ -40,7 +40,8 @@ class Decision:
     loss : float
         EV lost against the best action, in big blinds.
     lower : float or None
-        The part of it, in big blinds, that is proven as a loss of the value of the game. ``None`` if `loss` is an
+        The part of it, in big blinds, that is proven as a loss of the value of the game whenever an opponent who plays
+        as in the game's strategies leads to this decision. ``None`` if `loss` is an
         estimate, because the game has another pot, stack or size than the hand, or something else is assumed, and if
         the game is not zero-sum.
     usual : dict of str to float

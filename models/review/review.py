@@ -60,8 +60,9 @@ class Review:
         The result of each reviewed hand, in big blinds, if it is known: as played, and without the luck of the deal
         (:class:`~treeplex.models.play.Aivat`, with the solved game as its value function).
     gap : float or None
-        How much the losses may exceed losses of the value of the game, in big blinds per 100 hands, because the
-        strategies are not exactly an equilibrium; ``None`` if a game is not zero-sum.
+        How much the losses may exceed losses of the value of the game against an opponent who plays as in the game's
+        strategies, in big blinds per 100 hands, because these are not exactly an equilibrium; ``None`` if a game is not
+        zero-sum. Another opponent leads to other decisions, whose losses need not be losses of the value.
     left_out : dict of str to int
         By reason, how many hands were not reviewed, or not to their end.
     confidence : float
