@@ -260,7 +260,7 @@ class _Construction:
         choices, sums = (np.array(each, dtype=np.int64).reshape(-1, 5) for each in (self._choices, self._sums))
         return [
             _layer(choices[choices[:, 0] == level], sums[sums[:, 0] == level])
-            for level in range(1, max(self._level) + 1)
+            for level in range(1, max(1, *self._level) + 1)  # one, even if nobody moves
         ]
 
     def _visit(self, pair: int, first: int, second: int) -> Iterator[tuple[int, int, int]]:

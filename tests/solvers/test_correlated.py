@@ -475,6 +475,14 @@ def test_a_player_without_decisions_is_allowed():
         assert solve(kind(alone)).value == (2.0, 1.0)
 
 
+@pytest.mark.parametrize("concept", CONCEPTS)
+def test_games_in_which_nobody_moves_are_allowed(concept):
+    game = to_game(Chance((("a", 0.75, Leaf((1.0, 3.0))), ("b", 0.25, Leaf((0.0, 3.0))))))
+    solution = solve(CONCEPTS[concept](game))
+    assert (solution.lower, solution.upper, solution.regrets) == (3.75, 3.75, (0.0, 0.0))
+    assert solution.state.mixture() == [(1.0, ({}, {}))]
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_matrices_have_the_optima_of_their_tree(seed):
     game = to_game(small_trees(seed, any_tree if seed % 2 else public_tree))
