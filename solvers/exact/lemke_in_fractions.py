@@ -69,10 +69,13 @@ def repaired(
     answer = _proven(problem, _at_basis(treeplexes, payoffs, path.played))
     if answer is not None:
         return answer, Status.OPTIMAL, f"{path.pivots:,} pivots; the last basis was solved in fractions"
+    answer = _proven(problem, _exactly(treeplexes, path.plans(prior)))  # of a degenerate game, often pure
+    if answer is not None:
+        return answer, Status.OPTIMAL, f"{path.pivots:,} pivots"
     size = sum(treeplex.num_sequences for treeplex in treeplexes)
     if size > _SMALL:
         return None, Status.UNCERTIFIED, f"the last of {path.pivots:,} bases in floats is not that of an equilibrium"
-    begin = [exact_plan(treeplex, treeplex.behaviour(plan)) for treeplex, plan in zip(treeplexes, prior, strict=True)]
+    begin = _exactly(treeplexes, prior)
     exactly = ExactPath(Complementarity.of(treeplexes, [_dense(matrix) for matrix in payoffs], begin))
     stopped = follow(exactly, options, begun)
     answer = _proven(problem, exactly.plans(begin)) if stopped is Status.OPTIMAL else None
@@ -87,6 +90,11 @@ def _proven(problem: EpsilonNash, plans: Sequence[Fractions] | None) -> ExactAns
     if certificate.epsilon != 0 or certificate.residual > 0:
         return None
     return ExactAnswer(tuple(plans), {}, certificate)
+
+
+def _exactly(treeplexes: Sequence[Treeplex], plans: Sequence[Floats]) -> list[Fractions]:
+    """Return plans with the same probabilities of actions, as fractions."""
+    return [exact_plan(treeplex, treeplex.behaviour(plan)) for treeplex, plan in zip(treeplexes, plans, strict=True)]
 
 
 def _at_basis(

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from effort import few
-from random_trees import matrix_game, seeded_tree, to_game
+from random_trees import Decision, Leaf, matrix_game, seeded_tree, to_game
 from scipy.optimize import linprog
 
 from treeplex import (
@@ -225,6 +225,16 @@ def test_a_path_that_round_off_leads_astray_is_followed_in_fractions(monkeypatch
         assert found.certificate.epsilon <= 1e-12
     large = bimatrix(*np.random.default_rng(0).normal(size=(2, 210, 210)))
     assert solve(EpsilonNash(large), "lemke").status is Status.UNCERTIFIED
+
+
+def test_degenerate_games_too_large_for_a_path_in_fractions_have_an_exact_equilibrium():
+    node = Leaf((0, 0))
+    for turn in reversed(range(200)):
+        paid = (turn, turn - 3) if turn % 2 == 0 else (turn - 3, turn)
+        node = Decision(turn % 2, str(turn), (("take", Leaf(paid)), ("pass", node)))
+    solution = solve(EpsilonNash(to_game(node)), "rational")
+    assert solution.status is Status.OPTIMAL
+    assert solution.exact.certificate.epsilon == 0
 
 
 def test_games_of_a_single_outcome():
