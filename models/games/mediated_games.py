@@ -107,10 +107,9 @@ class Sheriff:
     *Infosets*: player 0's are ``_`` and the number of items followed by offers and answers, such as ``3:``,
     ``3:2i``; player 1's are the offers and answers, such as ``2i1``. An answer is ``i`` or ``p``.
 
-    There is no chance, so that the game is triangle-free. OpenSpiel's ``sheriff`` is the same game. The default bribe,
-    value, penalty and compensation are those of the paper's table of optimal extensive-form correlated equilibria. Its
-    payoffs are, for 1, 2, 5 and 10 items, (3, 2), (8, 2), (2.28, 1.26) and (1.76, 0.93) with one round, and (3, 2),
-    (8, 2), (8, 2) and (7.26, 1.82) with two. Equilibria with the same sums may have other payoffs.
+    There is no chance, so that the game is triangle-free. OpenSpiel's ``sheriff`` is the same game. With the default
+    bribe, value, penalty and compensation, the largest sum of payoffs in an extensive-form correlated equilibrium is,
+    for 1, 2, 5 and 10 items, 5, 10, 3.54 and 2.69 with one round, and 5, 10, 10 and 9.08 with two.
 
     References
     ----------

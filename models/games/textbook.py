@@ -94,7 +94,7 @@ _HORSE = Decision(
     "first",
     {
         "C": Decision(1, "second", {"c": (1, 1, 1), "d": Decision(2, "third", {"L": (4, 4, 0), "R": (0, 0, 1)})}),
-        "D": Decision(2, "third", {"L": (3, 3, 2), "R": (0, 0, 0)}),
+        "D": Decision(2, "third", {"L": (3, 2, 2), "R": (0, 0, 0)}),
     },
 )
 _LUCE = "R. D. Luce, H. Raiffa (1957), Games and Decisions, Wiley"
@@ -162,9 +162,9 @@ CATALOGUE: Mapping[str, Known] = {
         [(Fraction(1, 3), Fraction(-1, 3))],
     ),
     "selten_horse": Known(
-        "M. J. Osborne, A. Rubinstein (1994), A Course in Game Theory, MIT Press, figure 225.1, after R. Selten (1975)",
+        "R. Selten (1975), Reexamination of the perfectness concept, International Journal of Game Theory 4, figure 1",
         _HORSE,
-        [(3, 3, 2), (1, 1, 1)],
+        [(3, 2, 2), (1, 1, 1)],
     ),
 }
 

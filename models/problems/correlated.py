@@ -281,9 +281,9 @@ class EFCE(Correlated):
 
     Examples
     --------
-    A student of either type asks a professor for a job by the signal X or Y, which costs nothing. Without a mediator
-    no signal is believed, and the professor rejects the student: payoffs 0 and 6. With one, the professor gets 6.5 at
-    best, as B. von Stengel and F. Forges (2008) compute:
+    In a game of B. von Stengel and F. Forges (2008), a student of either type asks a professor for a job by the signal
+    X or Y, which costs nothing. Without a mediator no signal is believed, and the professor rejects the student:
+    payoffs 0 and 6. With one, the professor gets 6.5 at best:
 
     >>> from treeplex import EFCE, load_game, solve
     >>> game = load_game("signalling")

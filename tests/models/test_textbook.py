@@ -51,7 +51,7 @@ def test_constant_sum_games_are_recognised():
 @pytest.mark.parametrize(
     ("played", "paid"),
     [
-        ((("first", "D"), ("second", "c"), ("third", "L")), (3, 3, 2)),
+        ((("first", "D"), ("second", "c"), ("third", "L")), (3, 2, 2)),
         ((("first", "C"), ("second", "c"), ("third", "R")), (1, 1, 1)),
     ],
 )

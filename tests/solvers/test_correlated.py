@@ -435,7 +435,7 @@ def test_the_signalling_game_of_von_stengel_and_forges():
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        # Farina, Ling, Fang and Sandholm (2019), the payoffs of sheriff to two decimals
+        # Games of Farina, Ling, Fang and Sandholm (2019), the payoffs of sheriff to two decimals
         ("battleship", -13 / 18),
         ("sheriff:items=1", (3.00, 2.00)),
         ("sheriff:items=2", (8.00, 2.00)),
@@ -445,7 +445,7 @@ def test_the_signalling_game_of_von_stengel_and_forges():
         ("sheriff:items=10,rounds=2", (7.26, 1.82)),
     ],
 )
-def test_published_optima(name, value):
+def test_optima_of_the_benchmarks(name, value):
     solution = solve(EFCE(load_game(name)))
     assert solution.status is Status.OPTIMAL
     assert isinstance(solution.problem.polytope, VonStengelForges)
