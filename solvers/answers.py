@@ -220,6 +220,8 @@ def _bounds(solution: "Solution") -> Iterator[Row]:
         kept = ", given the decisions of all earlier steps" if steps else ""
         if isinstance(problem, Correlated):
             kept = f" on the {problem.meaning}"
+            if regrets is not None and max(regrets) > solution.tolerance:
+                kept += " if deviations may gain as much as here"
         yield Row("proven_bounds", (solution.lower, solution.upper), between(payoff), kept)
         yield Row("gap", solution.gap, error)
     if regrets is not None:

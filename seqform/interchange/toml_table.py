@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from typing import Any
@@ -28,7 +28,7 @@ class Table:
         The keys that lead to the table.
     lines : sequence of str
         The lines of the file, if the table is from a file.
-    around : sequence of str
+    around : collection of str
         The keys of the enclosing tables, which belong before the header of this one.
 
     Examples
@@ -41,7 +41,7 @@ class Table:
     """
 
     def __init__(
-        self, values: dict[str, Any], path: Sequence[str] = (), lines: Sequence[str] = (), around: Sequence[str] = ()
+        self, values: dict[str, Any], path: Sequence[str] = (), lines: Sequence[str] = (), around: Collection[str] = ()
     ) -> None:
         self.values = values
         self.path = tuple(path)
