@@ -405,7 +405,8 @@ class PathFollowing(Method):
     Examples
     --------
     >>> from treeplex import QuantalResponse, load_game, solve
-    >>> solve(QuantalResponse(load_game("matching_pennies"), rationality=5)).profile[0]["choice"]
+    >>> solve(QuantalResponse(load_game("matching_pennies"), rationality=5)).state.bifurcations
+    0
     """
 
     first: Annotated[float, About("length of the first step along the branch", above=0)] = 0.03
