@@ -176,7 +176,7 @@ def test_units_of_payoff(scale):
 
 
 def test_games_that_an_integer_program_does_not_solve_in_time():
-    first, second = np.random.default_rng(1).normal(size=(2, 100, 100))
+    first, second = np.random.default_rng(1).normal(size=(2, 40, 40))
     found = solve(Nash(bimatrix(first, second)))
     assert (found.method.name, found.status) == ("lemke", Status.OPTIMAL)
     assert found.certificate.epsilon <= 1e-9
@@ -223,6 +223,14 @@ def test_a_path_that_round_off_leads_astray_is_followed_in_fractions(monkeypatch
         found = solve(EpsilonNash(bimatrix(*drawn_bimatrix(4))), method)
         assert found.status is Status.OPTIMAL
         assert found.certificate.epsilon <= 1e-12
+
+
+@pytest.mark.slow
+def test_a_path_that_is_lost_in_a_large_game_proves_nothing(monkeypatch):
+    def lost(path, stop):
+        raise RayError("no variable bounds the path")
+
+    monkeypatch.setattr(FloatPath, "follow", lost)
     large = bimatrix(*np.random.default_rng(0).normal(size=(2, 210, 210)))
     assert solve(EpsilonNash(large), "lemke").status is Status.UNCERTIFIED
 

@@ -351,6 +351,7 @@ def trembling(tree, profile, delta):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_the_check_agrees_with_programs_for_small_mistakes(seed):
     verdicts = []
