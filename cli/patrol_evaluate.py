@@ -124,7 +124,7 @@ def _changed(old: "PatrolPlan", path: str | None, closed: list[str]) -> "PatrolG
     if path is not None and Path(path).suffix.lower() == ".toml":
         said = read_patrol(path)
     elif path is not None:
-        said = replace(said, map=RoadMap.from_graph(read_map(path)))
+        said = replace(said, map=RoadMap.from_graph(read_map(path), **said.map.reading))
     return PatrolGame(with_closures(said, closed))
 
 

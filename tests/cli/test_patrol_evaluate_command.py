@@ -61,6 +61,21 @@ def test_a_closed_and_a_missing_street(capsys):
     assert changed["earns"] == pytest.approx(record["earns"], abs=1e-9)  # no street is the same as a closed one
 
 
+def test_a_changed_map_is_read_like_that_of_the_plan(capsys):
+    lengths = {"gate,mill": 120, "mill,inn": 80, "mill,bank": 250, "inn,bank": 90, "gate,inn": 40}
+    roads = "".join(f"{edge},{length}\n" for edge, length in lengths.items())
+    Path("roads.csv").write_text("source,target,metres\n" + roads)
+    Path("town.toml").write_text('speed = 100\nlength = "metres"\n' + DECLARED)
+    assert main(["patrol", "town.toml", "--out", "plan.npz"]) == 0
+    capsys.readouterr()
+    assert found(capsys, "--map", "roads.csv")["lost"] == []
+    Path("new.csv").write_text("source,target,metres\n" + roads.replace("90", "190"))
+    Path("new.toml").write_text(Path("town.toml").read_text().replace("roads.csv", "new.csv"))
+    changed, declared = (found(capsys, "--map", name, status=1) for name in ("new.csv", "new.toml"))
+    assert "takes 2 instead of 1 steps" in {one["reason"] for one in changed["lost"]}
+    assert changed | {"map": "new.toml"} == declared
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

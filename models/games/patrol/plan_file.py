@@ -27,7 +27,7 @@ from .uncertainty import Uncertainty
 #: The version of the declaration; strategies have the format of strategy files.
 _PLAN = 1
 _ARRAYS = ("sources", "targets", "times")
-_MAP = ("nodes", "attributes", "ids", "streets", "notes", "geographic", "crs", "kept", "shapes")
+_MAP = ("nodes", "attributes", "ids", "streets", "notes", "geographic", "crs", "kept", "shapes", "reading")
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +147,7 @@ def _patrol(metadata: Mapping[str, Any], arrays: Mapping[str, Any]) -> Patrol:
         crs=str(said.get("crs", "")),
         kept=tuple(said.get("kept", ())),
         shapes={int(move): points for move, points in said.get("shapes", {}).items()},
+        reading=said.get("reading", {}),
     )
     declared = {name: value for name, value in metadata["patrol"].items() if name != "table"}
     for name, kind in KINDS.items():

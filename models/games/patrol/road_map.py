@@ -94,6 +94,8 @@ class RoadMap(ReadOnly):
         The attributes of each move's edge that are strings or numbers; empty if no edge has any.
     shapes : mapping of int to sequence of pairs of float
         The points of the lines of moves, from source to target, where the map has them.
+    reading : mapping
+        The options of :meth:`from_graph` that read this map, to read another map in the same way.
 
     Examples
     --------
@@ -123,6 +125,7 @@ class RoadMap(ReadOnly):
     crs: str = ""
     kept: tuple[Mapping[str, Any], ...] = ()
     shapes: Mapping[int, Sequence[Sequence[float]]] = field(default_factory=dict)
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_graph(
@@ -166,6 +169,7 @@ class RoadMap(ReadOnly):
             raise InvalidGameError("the map has no nodes, expected at least one")
         read = graph if isinstance(graph, ReadGraph) else ReadGraph()
         done = Notes()
+        reading = {"speed": speed, "length": length, "names": names}
         graph, names, length = _meant(graph, done), meaning(names, OF_NODES), meaning(length, OF_EDGES)
         _note_lookalikes(graph, read.names, length, done)
         notes = [*read.notes, *done]
@@ -229,6 +233,7 @@ class RoadMap(ReadOnly):
             crs=_text(graph.graph.get("crs")),
             kept=kept if any(kept) else (),
             shapes={} if places is None else _shapes(edges, moves, places),
+            reading=reading,
         )
 
     @property
