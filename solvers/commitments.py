@@ -11,7 +11,7 @@ from ..models.games.patrol.game import patrol_of
 from ..models.games.patrol.words import likely_routes
 from ..models.problems import Stackelberg
 from ..seqform.checks import check_type
-from ..seqform.errors import SolverError, UnsupportedProblemError
+from ..seqform.errors import UnsupportedProblemError
 from ..seqform.interchange.page import Content, sheet_blocks
 from ..seqform.polytope import best_response_plan
 from ..seqform.sheet import Column, Row, Sheet, Table, payoff
@@ -55,28 +55,29 @@ class CommitmentOutcome(Tabled):
     ----------
     units : float
         The units' payoff under the commitment.
-    opposed : float
+    opposed : float or None
         The units' payoff under the plan that minimises what attackers gain, if attackers reply to that plan in their
         own interest, and in the units' interest if they are nearly indifferent: the reply maximises the attackers'
-        payoff plus 1e-7 of the units'.
+        payoff plus 1e-7 of the units'. ``None`` if a limit ended the search for that plan.
     replies : tuple of TypeReply
     """
 
     units: float
-    opposed: float
+    opposed: float | None
     replies: tuple[TypeReply, ...]
 
     @property
-    def gain(self) -> float:
+    def gain(self) -> float | None:
         """The gain of the commitment over the plan for opposed payoffs."""
-        return self.units - self.opposed
+        return None if self.opposed is None else self.units - self.opposed
 
     @property
     def sheet(self) -> Sheet:
         """The units' payoff with and without the commitment."""
         rows = ("commitment", self.units), ("opposed payoffs", self.opposed), ("gain", self.gain)
         told = " to the units", " to the units, from the plan that minimises what attackers gain", " from committing"
-        return Sheet([Row(name, value, payoff, note) for (name, value), note in zip(rows, told, strict=True)])
+        known = [(*row, note) for row, note in zip(rows, told, strict=True) if row[1] is not None]
+        return Sheet([Row(name, value, payoff, note) for name, value, note in known])
 
     def __str__(self) -> str:
         return f"{self.sheet}\n{self.table}"
@@ -144,8 +145,6 @@ def commitment_outcome(solution: Solution, **how: Any) -> CommitmentOutcome:
     patrol = patrol_of(game)
     plain = PatrolGame(replace(patrol, commitment=None))
     opposed = solve_patrol(plain, **how)
-    if not opposed.status.is_success:
-        raise SolverError(f"the plan for opposed payoffs was not found: {opposed.message}")
     x, y = (strategy.plan for strategy in solution.profile)
     theirs, mine = (factors.payoffs(y) for factors in problem.payoffs)
     routes = {route.who: str(route) for route in likely_routes(game, solution.profile[0])}
@@ -154,7 +153,7 @@ def commitment_outcome(solution: Solution, **how: Any) -> CommitmentOutcome:
         own = np.union1d(walker.sequences, walker.entry_sequences[walker.entry_sequences > 0])
         earned, paid = (float(x[own] @ each[own]) / share if share else 0.0 for each in (theirs, mine))
         replies.append(TypeReply(one.name, share, earned, paid, routes.get(one.name, "stays away")))
-    against = _favourable_reply(problem, opposed.profile[1])
+    against = _favourable_reply(problem, opposed.profile[1]) if opposed.status.is_success else None
     return CommitmentOutcome(float(solution.objective or 0.0), against, tuple(replies))
 
 

@@ -62,6 +62,15 @@ def test_with_opposed_payoffs_a_commitment_gains_nothing():
     assert outcome.gain == pytest.approx(0.0, abs=1e-6)
 
 
+def test_a_limit_on_the_opposed_plan_keeps_the_replies():
+    found = solve_patrol(patrol(Commitment({"bank": -10.0, "mill": -1.0}, meeting=0.5)))
+    outcome, whole = commitment_outcome(found, time_limit=0), commitment_outcome(found)
+    assert outcome.replies == whole.replies
+    assert (outcome.opposed, outcome.gain) == (None, None)
+    assert str(outcome).splitlines()[0] == str(whole).splitlines()[0].replace("commitment     ", "commitment")
+    assert "opposed" not in str(outcome)
+
+
 def test_no_plan_is_better_against_replies_in_the_units_favour():
     """Random plans of the units, and the replies to them found by enumeration of the attackers' pure plans."""
     game = patrol(Commitment({"bank": -10.0, "mill": -1.0}, meeting=0.5))
