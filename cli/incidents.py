@@ -80,6 +80,10 @@ def patrol_learn(
         written = None if out is None else _joined(map, patrol, learned)
     for reason, number in learned.skipped.items():
         print_note(f"{number:,} of {number + learned.incidents:,} incidents do not count: {reason}")
+    for note in learned.notes:
+        print_note(note)
+    if not learned.incidents:
+        print_note("no incident counts: the intervals say nothing")
 
     def report() -> None:
         rows = [Row("log", log), Row("incidents", learned.incidents, count), Row("confidence", confidence, plain)]

@@ -53,7 +53,7 @@ _UNIT = (
 )
 _SENSOR = ("at", "detection", "times")
 _KEY = re.compile(r"(?:^|,)\s*(\w+)\s*=")
-_TIMES = re.compile(r"(\d{1,6})\s*(?:\.\.|-)\s*(\d{1,6})")
+_TIMES = re.compile(r"(\d{1,6}|\d{1,2}(?::\d{2}){1,2})\s*(?:\.\.|-)\s*(\d{1,6}|\d{1,2}(?::\d{2}){1,2})")
 #: The option for each argument named in the library's messages.
 _OPTIONS = (
     ("attackers[1].entries", "--entry"),
@@ -373,20 +373,21 @@ def _distinct(pairs: list[tuple[str, Any]], option: str) -> dict[str, Any]:
     return found
 
 
-def _place(text: str, option: str) -> tuple[str, tuple[int, int] | None]:
-    """Parse a place, possibly with times: ``bank@3..8``."""
+def _place(text: str, option: str) -> tuple[str, Any]:
+    """Parse a place, possibly with times: ``bank@3..8`` or ``bank@22:00-23:00``."""
     place, mark, times = text.rpartition("@")
     if not mark or _TIMES.fullmatch(times.strip()) is None:
         return text.strip(), None
     return place.strip(), _times(times, option)
 
 
-def _times(text: str, option: str) -> tuple[int, int]:
-    """Parse a first and a last time."""
+def _times(text: str, option: str) -> Any:
+    """Parse a first and a last time: numbers of steps or, for a patrol with a clock, times of day."""
     found = _TIMES.fullmatch(text.strip())
     if found is None:
         raise CommandLineError(f"{option}: {shown(text, 60)}, expected a first and a last time, such as 3..8")
-    return int(found[1]), int(found[2])
+    first, last = found.groups()
+    return (first, last) if ":" in text else (int(first), int(last))
 
 
 def _worth(text: str) -> tuple[str, float]:
@@ -659,6 +660,7 @@ def patrol_schedule(
     if day is not None and not 1 <= day <= days:
         raise CommandLineError(f"--day is {day}, expected a day from 1 to {days:,}")
     first = moment(begin)
+    note_unused(out, {"--begin": begin, "--minutes": minutes})
     chosen = secrets.randbelow(2**48) if seed is None else seed  # by default one that nobody can guess
     with deferring_interrupts():
         from ..models.games.patrol.gis import write_schedule
@@ -669,6 +671,7 @@ def patrol_schedule(
         loaded = PatrolPlan.load(plan)
         draw = partial(schedule, loaded.game, loaded.profile, days=days, seed=chosen, routes=loaded.routes)
         drawn = draw(day=day)
+        drawn.clock(first, minutes)  # checks both now
         whole_month = drawn if day is None else draw()
         checks = whole_month.check(loaded.game.constraints)
     agrees = all(check.agrees for check in checks)
@@ -694,6 +697,14 @@ def patrol_schedule(
         lambda: {"days": days, "seed": chosen, "day": day, "units": units, "limits": told, "agrees": agrees},
         Output("schedule", "--out", out, lambda path: write_schedule(drawn, path, begins, minutes), answers=True),
     )
+
+
+def note_unused(out: str | None, dates: Mapping[str, object], others: Mapping[str, object] | None = None) -> None:
+    """Report options for dates that a table does not have, and options for a file that is not written."""
+    given = [name for name, value in {**dates, **(others or {} if out is None else {})}.items() if value is not None]
+    if given and (out is None or Path(out).suffix.lower() == ".csv"):
+        why = "without --out" if out is None else f"in {out}: a table has no dates"
+        print_note(f"{' and '.join(given)} changes nothing {why}")
 
 
 def moment(text: str | None) -> dt.datetime | None:

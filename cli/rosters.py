@@ -14,7 +14,7 @@ from .errors import CommandLineError, ExitStatus, deferring_interrupts
 from .files import STANDARD_OUTPUT, Record, check_files
 from .options import JsonOption, reader, whole
 from .outputs import Output, Outputs
-from .patrol import moment
+from .patrol import moment, note_unused
 from .progress import waiting
 from .tables import print_sheet
 
@@ -141,6 +141,7 @@ def patrol_roster(
     check_files({"PLAN": plan}, out=files.out, json=json)
     files.check()
     begins = moment(files.begin)
+    note_unused(files.out, {"--begin": files.begin, "--minutes": files.minutes}, {"--crew": files.crew})
     with deferring_interrupts():
         from ..models.games.patrol.plan_file import PatrolPlan
         from ..models.games.patrol.rosters import roster
@@ -161,6 +162,7 @@ def patrol_roster(
                 shifts_per_week=rules.shifts_per_week,
                 same_street=rules.same_street,
             )
+            drawn.clock(begins, files.minutes)  # checks both now
             written = drawn if files.crew is None else drawn.of(files.crew)
         except InvalidStrategyError as problem:
             raise CommandLineError(_as_option(str(problem))) from None

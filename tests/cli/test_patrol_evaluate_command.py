@@ -96,3 +96,37 @@ def test_other_units(capsys):
     Path("other.toml").write_text(other)
     assert main(["patrol", "evaluate", "plan.npz", "--map", "other.toml"]) == 2
     assert "the plan is for unit 1, but the new patrol has the car" in capsys.readouterr().err
+
+
+def test_a_street_is_closed_between_times_of_day(capsys):
+    clocked = DECLARED.replace("steps = 5", 'begin = "22:00"\nend = "22:25"\nstep = "5 min"')
+    Path("night.toml").write_text(clocked)
+    assert main(["patrol", "night.toml", "--out", "plan.npz"]) == 0
+    capsys.readouterr()
+    whole = found(capsys, "--close", "mill -- bank", status=1)
+    assert found(capsys, "--close", "mill -- bank@22:00..22:25", status=1)["lost"] == whole["lost"]
+    early = found(capsys, "--close", "mill -- bank@22:05-22:10")
+    late = found(capsys, "--close", "mill -- bank@22:20-22:25", status=1)
+    assert early == found(capsys, "--close", "mill -- bank@1..2")
+    assert early["lost"] != late["lost"]
+    assert main(["patrol", "night.toml", "--close", "mill -- bank@22:01-22:05"]) == 2
+    assert "22:01, which is not a whole number of steps of 5 min after 22:00" in capsys.readouterr().err
+    assert main(["patrol", "town.toml", "--close", "mill -- bank@22:00-22:05"]) == 2
+    assert "but the patrol has no clock" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["--out", "days.ics", "--begin", "2026-12-01T09:30"], 2, "begins at 09:30, but the patrol at 22:00"),
+        (["--out", "days.ics", "--minutes", "7"], 2, "minutes is 7, but the patrol has steps of 5 min"),
+        (["--out", "days.csv", "--begin", "2026-12-01T22:00"], 0, "--begin changes nothing in days.csv"),
+        (["--minutes", "5"], 0, "--minutes changes nothing without --out"),
+    ],
+)
+def test_times_that_contradict_the_clock(arguments, status, said, capsys):
+    Path("night.toml").write_text(DECLARED.replace("steps = 5", 'begin = "22:00"\nend = "22:25"\nstep = "5 min"'))
+    assert main(["patrol", "night.toml", "--out", "plan.npz"]) == 0
+    capsys.readouterr()
+    assert main(["patrol", "schedule", "plan.npz", "--days", "2", "--seed", "1", *arguments]) == status
+    assert said in capsys.readouterr().err

@@ -162,3 +162,10 @@ def test_wrong_commands_are_refused(capsys, arguments, words):
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert error.startswith("error: ")
     assert words in error
+
+
+def test_columns_with_names_like_known_ones_are_noted(capsys):
+    log = read_incidents(written("entry,tarqet,weather", "north,bank,rain"), patrol())
+    assert log.notes == ("the column 'tarqet' is not read (did you mean target?)",)
+    assert main(["patrol", "learn", written("entry"), "--map", "town.toml"]) == 0
+    assert "no incident counts: the intervals say nothing" in capsys.readouterr().err

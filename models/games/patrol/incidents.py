@@ -75,6 +75,8 @@ class IncidentLog(Displayed):
     skipped : mapping of str to int
         The number of incidents that do not count, by the reason.
     learned : tuple of Learned
+    notes : tuple of str
+        Columns that are not read although their names are close to known ones.
     """
 
     path: str
@@ -82,6 +84,7 @@ class IncidentLog(Displayed):
     incidents: int
     skipped: Mapping[str, int]
     learned: tuple[Learned, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def uncertainty(self) -> Uncertainty:
@@ -186,7 +189,7 @@ def read_incidents(
     found = {table: Counter[str]() for table in known}
     incidents = 0
     with naming(path):
-        columns, rows = _rows(path)
+        columns, rows, notes = _rows(path)
         tables = [table for table in known if table in columns and len(known[table]) > 1]
         if not tables:
             told = [words for table, words in _SINGLE.items() if table in columns]
@@ -221,7 +224,7 @@ def read_incidents(
         for table in tables
         for name in known[table]
     ]
-    return IncidentLog(fspath(path), confidence, incidents, dict(skipped), tuple(learned))
+    return IncidentLog(fspath(path), confidence, incidents, dict(skipped), tuple(learned), notes)
 
 
 def _learned(table: str, name: str, seen: int, total: int, confidence: float, comparisons: int) -> Learned:
@@ -244,8 +247,8 @@ def _known(patrol: Patrol) -> dict[str, list[str]]:
     }
 
 
-def _rows(path: str | PathLike[str]) -> tuple[dict[str, int], Iterator[tuple[int, list[str]]]]:
-    """Return the place of each known column, and the rows with their lines."""
+def _rows(path: str | PathLike[str]) -> tuple[dict[str, int], Iterator[tuple[int, list[str]]], tuple[str, ...]]:
+    """Return the place of each known column, the rows with their lines, and notes on columns that are not read."""
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -275,7 +278,10 @@ def _rows(path: str | PathLike[str]) -> tuple[dict[str, int], Iterator[tuple[int
                 raise GameFileError(f"the row has {len(row)} cells, expected {len(header)}", line=reader.line_num)
             yield reader.line_num, row
 
-    return columns, rows()
+    known = [name for table, called in _COLUMNS.items() if table not in columns for name in called]
+    hints = {cell: nearest(cell, known) for place, cell in enumerate(header) if place not in columns.values()}
+    notes = tuple(f"the column {shown(cell, 60)} is not read{hint}" for cell, hint in hints.items() if hint)
+    return columns, rows(), notes
 
 
 def _left_out(patrol: Patrol, cells: Mapping[str, str], since: dt.date | None, until: dt.date | None, line: int) -> str:

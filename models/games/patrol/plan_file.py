@@ -120,7 +120,7 @@ class PatrolPlan:
             If the file is not a plan, or is damaged.
         """
         name = fspath(path)
-        with naming(name), refusing_damaged(name, "is not the plan of a patrol, or is damaged", GameFileError):
+        with refusing_damaged(name, "is not the plan of a patrol, or is damaged", GameFileError), naming(name):
             metadata, arrays = read_archive(name)
             if metadata.get("format") != FORMAT or metadata.get("plan") != _PLAN:
                 raise GameFileError("expected the plan of a patrol, written by treeplex patrol … --out plan.npz")

@@ -1,6 +1,7 @@
 """Schedules: routes for units, drawn day by day from a strategy, as tables and as calendars."""
 
 import datetime as dt
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -189,7 +190,8 @@ class Schedule(Displayed):
         Raises
         ------
         InvalidStrategyError
-            If `minutes` is not positive, or days are outside of the years 1000 to 9999.
+            If `minutes` is not positive, days are outside of the years 1000 to 9999, or `first` or `minutes`
+            contradicts the patrol's clock.
         """
         begins, minutes = self.clock(first, minutes)
         lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//treeplex//patrol schedule//EN"]
@@ -229,6 +231,17 @@ class Schedule(Displayed):
         minutes = check_number(minutes, "minutes", InvalidStrategyError, "(0, 1e5]")
         day = dt.date(2000, 1, 1)
         begins = first or (dt.datetime.combine(day, dt.time(8)) if patrol.clock is None else patrol.clock.moment(day))
+        if patrol.clock is not None:
+            meant = patrol.clock.moment(begins.date())
+            if begins != meant:
+                raise InvalidStrategyError(
+                    f"day 1 begins at {begins:%H:%M}, but the patrol at {patrol.clock.begin}; expected "
+                    f"{meant:%Y-%m-%dT%H:%M}"
+                )
+            if not math.isclose(60.0 * minutes, patrol.clock.seconds):
+                raise InvalidStrategyError(
+                    f"minutes is {minutes:g}, but the patrol has steps of {patrol.clock.step}; expected no minutes"
+                )
         length = dt.timedelta(days=max(self.days), minutes=minutes * patrol.steps)
         if not dt.datetime(1000, 1, 1) <= begins <= dt.datetime.max - length:
             raise InvalidStrategyError(f"first is {begins}, expected a day that keeps all days in years 1000 to 9999")
