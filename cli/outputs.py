@@ -43,8 +43,8 @@ class Output:
     write : callable
         Writes the file atomically.
     answers : bool
-        Whether the file contains the answer itself: Ctrl-C then waits a few seconds until it is written. Pages and
-        pictures can be recreated.
+        Whether the file contains the answer itself: Ctrl-C then waits a few seconds until it is written, and a time
+        limit does not interrupt it. Pages and pictures can be recreated.
     measured : bool
         Whether `write` also takes a function `progress`, which it calls with the share of the work that is done.
     """
@@ -178,7 +178,7 @@ class Outputs:
     def _write(self, output: Output) -> bool:
         held = self._held
         try:
-            with self._within(f"{output.path} was written") as deadline:
+            with self._within(f"{output.path} was written", unlimited=output.answers) as deadline:
                 held.deadline, held.open_to = deadline, 1 if output.answers else 2
                 try:
                     assert output.path is not None
@@ -222,12 +222,12 @@ class Outputs:
         return True
 
     @contextlib.contextmanager
-    def _within(self, what: str) -> Iterator[Deadline]:
-        """Enforce the command's time limit plus one second in the block."""
+    def _within(self, what: str, unlimited: bool = False) -> Iterator[Deadline]:
+        """Enforce the command's time limit plus one second in the block, unless it writes the answer itself."""
         whole = self._record.deadline
-        left = None if whole is None else max(self._end - now(), 0.0)
+        left = None if whole is None or unlimited else max(self._end - now(), 0.0)
         with time_kept(left, lambda status, message: None) as deadline, doing(what):
-            if whole is not None:
+            if whole is not None and not unlimited:
                 deadline.seconds = whole.seconds
             yield deadline
 

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from effort import few
 from interruptions import Moment
 from reviewed_hands import river, written
 
+from treeplex import Profile
 from treeplex.cli import checking, files, main
 from treeplex.cli.application import COMMANDS, application
 from treeplex.seqform import limits
@@ -373,3 +375,20 @@ def test_every_command_that_takes_time_is_sent_signals():
         "warmup",
     }
     assert {command for command, *_ in _TIMED.values()} == set(_CALLS) - brief
+
+
+def test_a_time_limit_does_not_take_away_a_file_with_the_answer(tmp_path, monkeypatch, capsys):
+    save = Profile.save
+
+    def slowly(self, path):
+        until = time.monotonic() + 1.5
+        while time.monotonic() < until:
+            pass
+        save(self, path)
+
+    monkeypatch.setattr("treeplex.cli.outputs.LATE", 0.0)
+    monkeypatch.setattr(Profile, "save", slowly)
+    out = tmp_path / "x.npz"
+    options = ["--method", "cfr", "--tol", "0", "--max-iterations", "999999999", "--time-limit", "0.2"]
+    assert main(["solve", "kuhn", *options, "--out", str(out)]) == 0, capsys.readouterr().err
+    assert out.is_file()
