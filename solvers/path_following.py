@@ -147,9 +147,21 @@ class _Walk:
             return False
         self.bifurcations += self._orientation * orientation < 0
         self._tangent, self._orientation = tangent, orientation
-        self.points.append(found)
+        self.points.append(self._polished(found) if found[-1] == target else found)
         self.step = min(self._longest, self.step * (1.5 if contraction < 0.1 else 1.0 if contraction < 0.3 else 0.7))
         return self.now == target
+
+    def _polished(self, point: Floats) -> Floats:
+        """Return a point after one more step of Newton's method with the same λ, if that reduces the residual."""
+        logs, rationality = point[:-1], float(point[-1])
+        residual = self._choices.residual(logs, rationality)
+        try:
+            better = logs - np.linalg.solve(self._choices.jacobian(logs, rationality)[:, :-1], residual)
+        except np.linalg.LinAlgError:
+            return point
+        left = self._choices.residual(better, rationality)
+        closer = float(np.abs(left).max(initial=0.0)) < float(np.abs(residual).max(initial=0.0))
+        return np.append(better, rationality) if closer else point
 
     def _tangent_at(self, point: Floats) -> tuple[Floats, float]:
         """Return the unit vector along the branch that continues in the direction so far, and a sign.

@@ -21,6 +21,7 @@ class Known:
     Parameters
     ----------
     source : str
+        Begins with "after" if the payoffs of the source may be other ones for the same story.
     tree : Decision or Deal
     equilibria : sequence of tuple
         The players' payoffs in the Nash equilibria; of two players, in all extreme ones.
@@ -97,31 +98,30 @@ _HORSE = Decision(
         "D": Decision(2, "third", {"L": (3, 2, 2), "R": (0, 0, 0)}),
     },
 )
-_LUCE = "R. D. Luce, H. Raiffa (1957), Games and Decisions, Wiley"
 #: The games by name.
 CATALOGUE: Mapping[str, Known] = {
     "prisoners_dilemma": Known(
-        f"{_LUCE}, section 5.4",
+        "R. Axelrod (1984), The Evolution of Cooperation, Basic Books, figure 1",
         _bimatrix("cooperate defect", "cooperate defect", [[3, 0], [5, 1]], [[3, 5], [0, 1]]),
         [(1, 1)],
     ),
     "battle_of_the_sexes": Known(
-        f"{_LUCE}, section 5.3",
+        "M. J. Osborne, A. Rubinstein (1994), A Course in Game Theory, MIT Press, figure 16.1",
         _bimatrix("opera match", "opera match", [[2, 0], [0, 1]], [[1, 0], [0, 2]]),
         [(2, 1), (1, 2), (Fraction(2, 3), Fraction(2, 3))],
     ),
     "chicken": Known(
-        "A. Rapoport, A. M. Chammah (1966), The game of Chicken, American Behavioral Scientist 10",
+        "after A. Rapoport, A. M. Chammah (1966), The game of Chicken, American Behavioral Scientist 10",
         _bimatrix("swerve straight", "swerve straight", [[0, -1], [1, -10]], [[0, 1], [-1, -10]]),
         [(1, -1), (-1, 1), (Fraction(-1, 10), Fraction(-1, 10))],
     ),
     "stag_hunt": Known(
-        "B. Skyrms (2004), The Stag Hunt and the Evolution of Social Structure, Cambridge University Press",
+        "after B. Skyrms (2004), The Stag Hunt and the Evolution of Social Structure, Cambridge University Press",
         _bimatrix("stag hare", "stag hare", [[4, 0], [3, 3]], [[4, 3], [0, 3]]),
         [(4, 4), (3, 3)],
     ),
     "inspection": Known(
-        "T. L. Turocy, B. von Stengel (2001), Game theory, CDAM Research Report LSE-CDAM-2001-09",
+        "after T. L. Turocy, B. von Stengel (2001), Game theory, CDAM Research Report LSE-CDAM-2001-09",
         _bimatrix("trust inspect", "comply cheat", [[0, -10], [-1, -6]], [[0, 10], [0, -90]]),
         [(-2, 0)],
     ),
@@ -131,13 +131,13 @@ CATALOGUE: Mapping[str, Known] = {
         [(75, 60)],
     ),
     "shapley": Known(
-        "L. S. Shapley (1964), Some topics in two-person games, Annals of Mathematics Studies 52",
+        "after L. S. Shapley (1964), Some topics in two-person games, Annals of Mathematics Studies 52",
         _bimatrix("a b c", "a b c", [[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 1, 0], [0, 0, 1], [1, 0, 0]]),
         [(Fraction(1, 3), Fraction(1, 3))],
     ),
     "three_by_two": Known(
         "B. von Stengel (2007), Equilibrium computation for two-player games in strategic and extensive form, "
-        "chapter 3 of Algorithmic Game Theory, Cambridge University Press",
+        "example 3.3 in Algorithmic Game Theory, Cambridge University Press",
         _bimatrix("1 2 3", "4 5", [[3, 3], [2, 5], [0, 6]], [[3, 2], [2, 6], [3, 1]]),
         [(3, 3), (3, Fraction(14, 5)), (4, Fraction(8, 3))],
     ),
@@ -152,7 +152,8 @@ CATALOGUE: Mapping[str, Known] = {
         [(Fraction(2, 5), Fraction(1, 10))],
     ),
     "beer_quiche": Known(
-        "I.-K. Cho, D. M. Kreps (1987), Signaling games and stable equilibria, Quarterly Journal of Economics 102",
+        "after I.-K. Cho, D. M. Kreps (1987), Signaling games and stable equilibria, "
+        "Quarterly Journal of Economics 102",
         _beer_quiche(),
         [(Fraction(29, 10), Fraction(9, 10)), (Fraction(21, 10), Fraction(9, 10))],
     ),

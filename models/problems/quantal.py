@@ -158,7 +158,8 @@ class LogitChoices:
                 f"qre: {game.spec} has {count:,} actions at infosets and {len(chance):,} leaves, expected at most "
                 f"{_MOST_ACTIONS:,} actions and {_MOST_ENTRIES:,} for actions times leaves"
             )
-        rows, columns, paid, first, start = [], [], [], [], 0
+        nowhere: Indices = np.zeros(0, dtype=np.int64)
+        rows, columns, paid, first, start = [nowhere], [nowhere], [np.zeros(0)], [], 0
         for player, treeplex in enumerate(form.treeplexes):
             parents = np.repeat(treeplex.parents, treeplex.num_actions)
             leaves, last = np.arange(len(chance)), sequences[:, player].astype(np.int64)

@@ -33,8 +33,8 @@ def float_path(problem: EpsilonNash, options: Options) -> tuple["FloatPath", Seq
     else:
         prior = list(starting_profile(options.start, problem.game).plans)
     first, second = form.payoff_matrix(0).toarray(), form.payoff_matrix(1).toarray().T
-    largest = max(np.abs(first).max(), np.abs(second).max()) or 1.0
-    return FloatPath(Complementarity.of(form.treeplexes, [first / largest, second / largest], prior)), prior
+    scaled = [payoffs / (np.abs(payoffs).max() or 1.0) for payoffs in (first, second)]  # each player has its own unit
+    return FloatPath(Complementarity.of(form.treeplexes, scaled, prior)), prior
 
 
 def follow(path: "Path", options: Options, begun: float) -> Status:

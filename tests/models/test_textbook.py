@@ -40,6 +40,31 @@ def test_gambit_finds_the_same_equilibria(name, tmp_path: Path):
     assert {tuple(round(one, 9) for one in paid) for paid in found} == known
 
 
+def paid_by_leaves(game):
+    """The chance, the number of each player's actions and the payoffs of every leaf; names may differ."""
+    leaves, own = game.sequence_form.leaves, []
+    for player, treeplex in enumerate(game.sequence_form.treeplexes):
+        lengths = [0]
+        for parent, count in zip(treeplex.parents, treeplex.num_actions, strict=True):
+            lengths += [lengths[parent] + 1] * int(count)
+        own.append(np.array(lengths)[leaves.sequences[:, player]])
+    return sorted(zip(leaves.chance.tolist(), *map(list, own), leaves.payoffs.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("spec", "slug"),
+    [
+        ("textbook:game=selten_horse", "journals/ijgt/selten1975/fig1"),
+        ("textbook:game=myerson_poker", "books/myerson1991/fig2_1"),
+        ("signalling", "journals/mor/vonstengelforges2008/fig1"),
+    ],
+)
+def test_payoffs_are_those_of_gambits_catalogue(spec, slug, tmp_path: Path):
+    catalogue = pytest.importorskip("pygambit.catalog")
+    (tmp_path / "catalogue.efg").write_text(catalogue.load(slug).to_efg())
+    assert paid_by_leaves(load_game(spec)) == paid_by_leaves(load_game(tmp_path / "catalogue.efg"))
+
+
 def test_constant_sum_games_are_recognised():
     game = game_of("myerson_poker")
     assert solve(Nash(game)).problem.name == "nash"

@@ -175,6 +175,16 @@ def test_units_of_payoff(scale):
     assert found.certificate.epsilon <= 1e-12 * scale
 
 
+@pytest.mark.parametrize("ratio", [1e-12, 1e12])
+def test_players_with_different_units(ratio):
+    """The player with the smaller payoffs gains nothing either, in its own unit."""
+    for seed in range(20):
+        first, second = np.random.default_rng(seed).integers(-3, 4, size=(2, 3, 4)).astype(float)
+        found = solve(EpsilonNash(bimatrix(first, ratio * second)), "lemke")
+        assert found.regrets[0] <= 1e-9
+        assert found.regrets[1] <= 1e-9 * ratio
+
+
 def test_games_that_an_integer_program_does_not_solve_in_time():
     first, second = np.random.default_rng(1).normal(size=(2, 40, 40))
     found = solve(Nash(bimatrix(first, second)))

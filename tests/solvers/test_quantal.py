@@ -2,6 +2,7 @@
 
 import math
 
+import networkx as nx
 import numpy as np
 import pytest
 from effort import few
@@ -9,6 +10,7 @@ from gambit_judge import read_by_gambit
 from random_trees import Chance, Leaf, expected, infosets, matrix_game, seeded_tree, to_game
 
 from treeplex import (
+    CHANCE,
     Game,
     InvalidGameError,
     InvalidOptionError,
@@ -168,6 +170,26 @@ def test_matrices_without_leaves_are_solved():
     game = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[3, 0], [0, 1]], [[1, 0], [0, 2]]))
     one, other = (solve(QuantalResponse(each, rationality=4)).profile for each in (game, UNEVEN))
     np.testing.assert_allclose(one[0].behaviour, other[0].behaviour, atol=1e-10)
+
+
+def test_a_large_rationality_is_reached_within_the_tolerance():
+    for rationality in (1e3, 1e4):
+        solution = solve(QuantalResponse(UNEVEN, rationality=rationality))
+        assert solution.status is Status.OPTIMAL
+        assert solution.certificate.logit_distance <= 1e-10
+
+
+def test_games_without_decisions():
+    single = Game.from_sequence_form(SequenceForm.from_payoff_matrix([[3]], [[2]]))
+    tree = nx.DiGraph()
+    tree.add_node("coin", player=CHANCE)
+    for side, paid in (("heads", (1, 5)), ("tails", (4, 5))):
+        tree.add_edge("coin", side, action=side, prob=0.5)
+        tree.add_node(side, payoffs=paid)
+    for game, value in ((single, (3.0, 2.0)), (Game.from_tree(tree), (2.5, 5.0))):
+        solution = solve(QuantalResponse(game, rationality=2))
+        assert solution.status is Status.OPTIMAL
+        assert solution.value == value
 
 
 def test_bad_input_is_refused_in_one_line():
