@@ -261,7 +261,8 @@ def _maximum(likelihood: Callable[[float], float], stakes: float) -> tuple[float
     values = [likelihood(float(one)) for one in grid]
     best = int(np.argmax(values))
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    found = minimize_scalar(lambda one: -likelihood(one), bounds=(low, high), method="bounded", options={"xatol": 1e-9})
+    close = {"xatol": 1e-9 * high}
+    found = minimize_scalar(lambda one: -likelihood(one), bounds=(low, high), method="bounded", options=close)
     if -float(found.fun) > values[best]:
         return float(found.x), -float(found.fun)
     return float(grid[best]), values[best]

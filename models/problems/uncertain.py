@@ -127,7 +127,8 @@ class ScenarioReplies(Replies):
         treeplex = Treeplex.from_inflow(whole, [count, *(other.num_actions.tolist() * count)], labels, actions)
         own = np.arange(1, size)
         places = np.concatenate([[0], *(count + number * width + own for number in range(count))])
-        spread = sp.csr_array((np.ones(len(places)), (np.concatenate([[0], *[own] * count]), places)))
+        entries = np.ones(len(places)), (np.concatenate([[0], *[own] * count]), places)
+        spread = sp.csr_array(entries, shape=(size, treeplex.num_sequences))
         return cls(treeplex, spread, count, False, exact_spread=Triplets.of(spread))
 
     def preimage(self, plan: Any) -> Any:
@@ -372,7 +373,7 @@ class UncertainPayoffs(OnePlayerProblem, SaddleProblem):
         for number, weights in enumerate(self.cases.values()):
             for weight, payoff in zip(weights, payoffs, strict=True):
                 if plan is not None:
-                    values = payoff @ plan
+                    values = np.reshape(payoff @ plan, -1)  # SciPy multiplies a single row to a number
                     rows, columns = np.arange(len(values)), np.full(len(values), 1 + number)
                 else:
                     values, rows, columns = _entries(payoff)

@@ -20,7 +20,7 @@ from treeplex import (
     load_game,
     observer_tree,
 )
-from treeplex.models.observations import fit_quantal_response, logit_response
+from treeplex.models.observations import fit_quantal_response, logit_response, quantal
 from treeplex.seqform import best_response_values
 
 
@@ -122,6 +122,19 @@ def test_expected_counts_give_the_precision_back(seat):
     assert model.precision == pytest.approx(0.7, abs=1e-4)
     assert model.log_likelihood > model.uniform_log_likelihood
     assert model.strategy.player == 1 - seat
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_the_maximum_is_as_close_in_any_unit_of_payoff(unit):
+    """The expected log-likelihood of choices at a precision of 0.73, if payoffs differ by the unit."""
+    share = 1.0 / (1.0 + math.exp(-0.73))
+
+    def likelihood(precision):
+        x = precision * unit
+        return -share * math.log1p(math.exp(-x)) - (1.0 - share) * (x + math.log1p(math.exp(-x)))
+
+    precision, _ = quantal._maximum(likelihood, unit)
+    assert precision * unit == pytest.approx(0.73, abs=1e-6)
 
 
 def test_the_maximum_and_its_curvature_are_those_of_the_likelihood():

@@ -11,6 +11,7 @@ import pytest
 from effort import few
 from random_trees import (
     Chance,
+    Decision,
     Leaf,
     count_pure_strategies,
     expected,
@@ -177,6 +178,25 @@ def test_more_uncertainty_never_pays():
     assert paid == sorted(paid, reverse=True)
     ellipsoid = solve(UncertainPayoffs(games[0], named, uncertainty="ellipsoid")).objective
     assert paid[2] - 1e-7 <= ellipsoid <= paid[1] + 1e-7
+
+
+@pytest.mark.parametrize("has_model", [False, True])
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize("mover", [0, 1])
+def test_a_player_may_never_move(mover, player, has_model):
+    """An action pays player 0 1, the other one 2; in the other scenario 4 and 1."""
+    games = [
+        to_game(Decision(mover, "choice", tuple(zip("ab", (Leaf((one, -one)) for one in table), strict=True))))
+        for table in ((1, 2), (4, 1))
+    ]
+    given = {"opponent": Strategy.uniform(games[0], 1 - player)} if has_model else {"player": player}
+    sign = 1 - 2 * player
+    tables = [np.array([[1.0], [2.0]]), np.array([[4.0], [1.0]])]
+    if mover != player:  # the other player, or its model, chooses the action
+        tables = [one.mean(axis=0, keepdims=True) if has_model else one.T for one in tables]
+    tables = [sign * one for one in tables]
+    solution = solve(UncertainPayoffs(games[0], dict(zip("ab", games, strict=True)), **given))
+    assert solution.objective == pytest.approx(by_cvxpy([tables[0], *tables], "scenarios", None), abs=1e-7)
 
 
 def test_a_constant_sum_keeps_its_constant():
