@@ -99,7 +99,9 @@ def _sheet(record: dict[str, Any]) -> Sheet:
     if fitted["belief"] == PROBE:
         believes = f"that seat {player} plays as in the log"
     error, interval = fitted["standard_error"], fitted["interval"]
-    unsure = ", an end of its range: no standard error" if error is None else f", standard error {price(error)}"
+    unsure = f", standard error {price(error)}" if error is not None else ", which has no standard error: "
+    if error is None:
+        unsure += "the likelihood is flat there" if fitted["precision"] else "it is the least"
     trusted, doubted = "with probability {:g}".format, "; otherwise the opponent may play anything"
     ends = f", confidence about {setting(record['confidence'])}"
     gained = fitted["log_likelihood"] - fitted["uniform_log_likelihood"]

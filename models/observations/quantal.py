@@ -118,7 +118,7 @@ class QuantalModel:
         The λ of maximum likelihood, per unit of payoff.
     standard_error : float or None
         1 / √J, with J the observed information. It treats the belief as known. ``None`` if λ is at an end of its range,
-        or the games say nothing about it.
+        or the likelihood is flat there.
     interval : tuple of float or None
         λ minus and plus the normal quantile of `confidence` times the standard error, at least 0.
     confidence : float

@@ -419,6 +419,22 @@ def test_a_quantal_response_opponent_is_fitted_and_answered(
     assert "quantal-response opponent fitted to 3,000 games" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("game", "why"),
+    [
+        ('"private":"J","public":["b","b"],"shown":{"0":"J","1":"K"}', "the likelihood is flat there"),
+        ('"private":"J","public":["p","p"],"shown":{"0":"J","1":"K"}', "it is the least"),
+    ],
+)
+def test_a_precision_without_a_standard_error_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], game: str, why: str
+) -> None:
+    """A king that always calls is the best response at any large precision; one that never bets is none."""
+    (tmp_path / "log.jsonl").write_text(f'{{"seat":0,{game},"result":-2}}\n' * 50)
+    assert main(["fit", str(tmp_path / "log.jsonl"), "--game", "kuhn", "--seat", "0", "--quantal", "uniform"]) == 0
+    assert f"which has no standard error: {why}" in " ".join(capsys.readouterr().out.split())
+
+
 def test_quantal_options_that_do_not_fit_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = played(tmp_path, games=20)
     capsys.readouterr()
