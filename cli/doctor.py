@@ -56,9 +56,8 @@ def doctor(
     1 if a test fails, or a worker has other versions than this process.
     """
     check_files({}, json=json)
-    keys = ("python", "platform", "cores", "memory", "folder", "cache", "libraries", "extras", "extensions", "cluster")
-    keys = (*keys, "tests")
-    record = Record(json, keys)
+    keys = ["python", "platform", "cores", "memory", "folder", "cache", "libraries", "extras", "extensions", "cluster"]
+    record = Record(json, [*keys, "tests"])
     with record.interruptible():
         with deferring_interrupts():
             from ..seqform.budget import available_cores, memory_budget

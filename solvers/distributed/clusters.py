@@ -36,7 +36,7 @@ def dask_client(address: str | None, workers: int | None = None) -> Iterator[Any
     SolverError
         If the address does not answer.
     """
-    with needing("dask needs distributed", "dask"):
+    with needing("the backend dask needs distributed", "dask"):
         from distributed import Client, LocalCluster
 
     with contextlib.ExitStack() as stack:
@@ -68,7 +68,7 @@ def ray_cluster(address: str | None, workers: int | None = None) -> Iterator[Any
     SolverError
         If the address does not answer.
     """
-    with needing("ray needs ray", "ray"):
+    with needing("the backend ray needs ray", "ray"):
         import ray
 
     begun = not ray.is_initialized()

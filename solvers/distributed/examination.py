@@ -118,7 +118,7 @@ def examine(on: str | Place) -> Examination:
         return Examination(
             place,
             tuple(
-                _report(worker.name, lambda orders, worker=worker: worker.send(orders).result(_REPLY))  # type: ignore[misc]
+                _report(worker.name, lambda orders, worker=worker: worker.send(orders).result(_REPLY))
                 for worker in workers
             ),
         )

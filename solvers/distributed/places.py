@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from ...seqform.errors import UnsupportedProblemError, nearest, shown
+from ...seqform.errors import UnsupportedProblemError, nearest, one_line, shown
 
 #: The forms of a place, as messages list them.
 FORMS = "local:N, dask://HOST:PORT, dask://local:N, ray://HOST:PORT, ray://auto or ray://local:N"
@@ -81,4 +81,5 @@ def read_place(text: str | Place, name: str = "on") -> Place:
     if mark and engine in ("dask", "ray") and (_HOST.fullmatch(rest) or (engine == "ray" and rest == "auto")):
         return Place(engine, rest)
     hint = nearest(engine, _ENGINES) if engine not in _ENGINES else ""
-    raise UnsupportedProblemError(f"{name} is {shown(text, 60)}{hint}, expected {FORMS}")
+    received = f"{name} {one_line(given)}{hint}:" if name.startswith("--") else f"{name} is {shown(text, 60)}{hint},"
+    raise UnsupportedProblemError(f"{received} expected {FORMS}")
