@@ -43,7 +43,7 @@ _LOOK, _REPLACING = 0.5, 15.0
 
 @dataclass
 class Traffic:
-    """What calls have cost so far.
+    """The bytes and seconds that calls have taken so far.
 
     Attributes
     ----------

@@ -94,6 +94,22 @@ def test_ten_random_kills_change_no_bit(on, tmp_path, monkeypatch):
         assert pool.traffic.replayed <= 7 * pool.traffic.adopted
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("on", ["dask://local:2", "ray://local:2"])
+def test_a_worker_of_a_cluster_that_hangs_is_replaced(on, tmp_path, monkeypatch):
+    engine(on, monkeypatch)
+    with WorkerPool.open(makers(tmp_path), on, patience=2.0) as pool:
+
+        def before(turn):
+            if turn == 2:
+                (tmp_path / "hang-2").touch()
+
+        assert same(steps(pool, range(4), before), alone(range(4)))
+        assert pool.traffic.lost >= 1
+        assert len(pool._seats) == 2
+
+
 @pytest.mark.parametrize("fault", ["hang", "corrupt", "raise"])
 def test_a_fault_costs_a_replay_and_changes_no_bit(fault, tmp_path, caplog):
     caplog.set_level(logging.WARNING, "treeplex.distributed")
