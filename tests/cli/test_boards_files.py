@@ -222,7 +222,7 @@ def test_mistakes_in_the_file_are_one_line_before_anything_is_solved(before, aft
         (["sweep", "boards.toml"], "--out is missing, expected a folder"),
         (["sweep", "boards.toml", "--out", "out", "--plot", "a.svg"], "--plot draws a result against a setting"),
         (["sweep", "boards.toml", "--out", "out", "--on", "locl:2"], "--on locl:2 (did you mean local?): exp"),
-        (["sweep", "boards.toml", "--out", "out", "--on", "local:0"], "--on local:0: expected local, local:N, dask://"),
+        (["sweep", "boards.toml", "--out", "out", "--on", "local:0"], "--on local:0: expected local:N, dask://HOST:P"),
         (["sweep", "boards.toml", "--out", "out", "--on", "local:2", "--jobs", "3"], "--on local:2 and --jobs: exp"),
         (["sweep", "boards.toml", "--out", "out", "--on", "ray://a:1", "--backend", "dask"], "and --backend: expected"),
         (["sweep", "one.toml", "--out", "out"], "line 1: it has one board: run treeplex solve one.toml, or write"),

@@ -6,6 +6,7 @@ import numba
 import pytest
 
 from treeplex.cli import doctor, main
+from treeplex.solvers.distributed import examination
 
 
 def test_everything_works_here(capsys):
@@ -45,3 +46,28 @@ def test_without_a_command_help_is_shown(capsys):
 def test_mistakes_are_one_line(words, capsys):
     assert main(words) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_workers_are_examined(capsys, monkeypatch):
+    monkeypatch.setattr(doctor, "_TESTS", {})
+    assert main(["doctor", "--on", "local:2", "--json", "-"]) == 0
+    cluster = json.loads(capsys.readouterr().out)["cluster"]
+    assert cluster["verdict"].startswith("ready: 2 workers on local:2, ")
+    assert len({worker["process"] for worker in cluster["workers"]}) == 2
+    assert all(0 < worker["available"] < worker["memory"] for worker in cluster["workers"])
+    assert not any(worker["differences"] for worker in cluster["workers"])
+
+
+def test_other_versions_are_said(capsys, monkeypatch):
+    monkeypatch.setattr(doctor, "_TESTS", {})
+    here = examination.describe()
+    monkeypatch.setattr(examination, "describe", lambda: here | {"numpy": "1.0"})
+    assert main(["doctor", "--on", "local:1"]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "not ready: 1 worker on local:1" in shown
+    assert f"numpy {here['numpy']} (here 1.0)" in shown
+
+
+def test_a_place_that_is_none_is_one_line(capsys):
+    assert main(["doctor", "--on", "daks://host:8786"]) == 2
+    assert "--on daks://host:8786 (did you mean dask?): expected local:N" in capsys.readouterr().err
