@@ -176,9 +176,9 @@ def _game_of_toml(path: str) -> "Game":
         return PatrolGame(read_patrol(path))
     if "payoffs" in declared and "board" not in declared:
         return Game(Path(path).stem, spec=path, tree=declared_payoffs(declared).freeze())
-    from .holdem import HoldemSpot
+    from .holdem import FlopsGame, HoldemSpot
 
-    return HoldemSpot.from_file(path).game
+    return (FlopsGame if "flops" in declared else HoldemSpot).from_file(path).game
 
 
 def _is_spot(path: str) -> bool:

@@ -514,6 +514,12 @@ class PublicLayout:
         layout[1:] = (np.cumsum(needed[1:]) - needed[1:].ravel()).reshape(-1, 2)
         return layout, int(needed[0].sum()), int(needed[1:].sum())
 
+    @property
+    def top(self) -> tuple[int, int]:
+        """Where reaches and values begin in the scratch array of the root's board."""
+        reaches, values = self._room[0][0]
+        return int(reaches), int(values)
+
     @cached_property
     def groups(self) -> Indices:
         """The starts of the groups of the boards after the root's, and the end of the last group."""

@@ -1,0 +1,175 @@
+"""Regret minimisation on a game that is cut into a trunk and parts, which may be in other processes.
+
+An update of a player takes the other player's reaches of the exits to every part, and brings back the player's values
+there: hand vectors, whatever the size of the parts. The iterates are those of the whole game, up to the round-off of
+these sums, which are taken in the order of the parts. So they do not depend on where the parts are.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...models.problems import Nash, Problem
+from ...seqform.arrays import Floats
+from ...seqform.budget import Budget
+from ...seqform.cut_form import CutForm
+from ...seqform.limits import compiling, counted_now, doing
+from ...seqform.public_profile import PublicProfile, StrategiesOnDemand
+from ..checkpoint import Saved
+from ..iteration import Stepper, iterate
+from ..methods import RegretMethod
+from ..outcome import Options, Outcome
+from ..solution import RunState
+from ..uniform_play import by_best_responses
+from .exits import PlayedPart, Trunk, restored
+
+
+class CutStepper(Stepper):
+    """The loop on a trunk and parts.
+
+    Parameters
+    ----------
+    method : RegretMethod
+    problem : Problem
+    number : type
+        The type of the parts' regrets and averages; the trunk's are in single precision if that is 16 bits.
+    crew : Crew
+        The parts, in the order of the form.
+    """
+
+    first_step = 1
+
+    def __init__(self, method: RegretMethod, problem: Problem, number: Any, crew: Any) -> None:
+        form = problem.game.public_form
+        assert isinstance(form, CutForm)
+        self.problem, self.form, self.crew = problem, form, crew
+        walked = np.float32 if number is np.uint16 else number
+        predicting = bool(method.local_rule.prediction)
+        self.trunk = Trunk(form, form.exits, walked, method.local_rule, predicting)
+        self.best_responses = (np.inf, np.inf)
+        self._known: dict[str, Any] | None = None
+
+    @property
+    def iterations(self) -> int:
+        """The number of iterations, each of which updates both players."""
+        return int(self.trunk.state.clock[0])
+
+    def step(self, iterations: int) -> None:
+        """Update the players in turn."""
+        for done in range(self.iterations, self.iterations + iterations):
+            for player in (0, 1):
+                reaches = self.trunk.descend(player, done)
+                self.trunk.ascend(player, done, self._called("update", player, done, reaches))
+            self.trunk.state.clock[0] = done + 1
+
+    def check(self) -> float:
+        """Return half of the sum of both players' gains from best responses to the averages."""
+        first, second = (self.evaluate(player, best=True) for player in (0, 1))
+        self.best_responses = first, second
+        return max(0.0, (first + second) / 2.0)
+
+    def evaluate(self, player: int, best: bool) -> float:
+        """Return a player's payoff if both play the averages, or that of its best response to them."""
+        reaches = self.trunk.descend_to_evaluate(player)
+        return self.trunk.value(player, best, self._called("evaluate", player, best, reaches))
+
+    def _called(self, name: str, *arguments: Any) -> Floats:
+        """Return the sum of the parts' values, in the order of the parts."""
+        found = self.crew.call(name, [arguments] * len(self.form.parts))
+        total: Floats = np.zeros_like(found[0])
+        for one in found:
+            total += one
+        return total
+
+    def saved(self) -> Saved:
+        """Return the state of the trunk and of all parts."""
+        found = {f"trunk {name}": array for name, array in self.trunk.saved().items()}
+        for number, one in enumerate(self.crew.saved()):
+            found |= {f"part {number} {name}": array for name, array in one.items()}
+        return {"due": [self.next_check], **found}
+
+    def restore(self, saved: Saved) -> None:
+        """Restore the state."""
+        restored(self.trunk, saved, "trunk ")
+        parts = [
+            {name.removeprefix(prefix): array for name, array in saved.items() if name.startswith(prefix)}
+            for prefix in (f"part {number} " for number in range(len(self.form.parts)))
+        ]
+        self.crew.restore(parts)
+        (self.next_check,) = (int(each) for each in saved["due"])
+
+    def answer(self) -> dict[str, Any]:
+        """Return the averages before the cuts, and their proof in double precision, as fields of an outcome."""
+        value = self.evaluate(0, best=False)
+        layout, form = self.trunk.kernel.layout, self.form
+        values = [self._values(player) for player in (0, 1)]
+        profile = PublicProfile(form, lambda node: layout.sums(self.trunk.state.sums, node), values.__getitem__)
+        proof = StrategiesOnDemand(self.problem.game, profile), by_best_responses(self.best_responses, value)
+        return {"proof": proof}
+
+    def _values(self, player: int) -> dict[int, Floats]:
+        self.evaluate(player, best=False)
+        return self.trunk.kernel.layout.values(self.trunk.kernel.doubles[2][0].top, player)
+
+
+@dataclass(frozen=True, eq=False)
+class CutState(RunState):
+    """What is kept of a run on a cut game: it is continued from a checkpoint only."""
+
+    method: RegretMethod
+
+
+class _Here:
+    """All parts in this process."""
+
+    def __init__(self, makers: Sequence[Callable[[], PlayedPart]]) -> None:
+        self._parts = [make() for make in makers]
+
+    def call(self, name: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Call each part with its arguments, and return the results in order."""
+        return [part.call(name, given) for part, given in zip(self._parts, arguments, strict=True)]
+
+    def saved(self) -> list[dict[str, Any]]:
+        """Return the state of each part."""
+        return [part.saved() for part in self._parts]
+
+    def restore(self, saved: Sequence[Mapping[str, Any]]) -> None:
+        """Restore the state of each part."""
+        for part, state in zip(self._parts, saved, strict=True):
+            part.restore(state)
+
+
+@contextmanager
+def opened(makers: Sequence[Callable[[], PlayedPart]], options: Options, names: Sequence[str]) -> Iterator[Any]:
+    """Build the parts where they are wanted, and close them at the end."""
+    yield _Here(makers)
+
+
+def run(method: RegretMethod, problem: Problem, options: Options, number: Any) -> Outcome:
+    """Build the parts, and iterate until the certificate meets the tolerance or a limit is reached."""
+    begun = counted_now()
+    form = problem.game.public_form
+    assert isinstance(form, CutForm)
+    makers: list[Callable[[], PlayedPart]] = [
+        partial(PlayedPart, part, len(form.exits), number, method.local_rule, bool(method.local_rule.prediction))
+        for part in form.parts
+    ]
+    with opened(makers, options, [part.name for part in form.parts]) as crew:
+        loop = CutStepper(method, problem, number, crew)
+        build_seconds = counted_now() - begun
+        found = iterate(loop, options)
+        return Outcome(
+            plans=(),
+            stopped=found.stopped,
+            detail=f"after {found.iterations} iterations",
+            iterations=found.iterations,
+            seconds=found.seconds,
+            build_seconds=build_seconds,
+            history=found.history,
+            state=CutState(method),
+            **loop.answer(),
+        )
