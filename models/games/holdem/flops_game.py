@@ -1,18 +1,16 @@
 """Heads-up hold'em from the blinds to the river, on all flops or on a set of them."""
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import InitVar, dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain
 from os import PathLike, fspath
 from typing import Any, Literal
 
 import numpy as np
 
 from ....seqform.arrays import Floats, Indices
-from ....seqform.checks import Explained, check_choice, check_type, check_whole
+from ....seqform.checks import Explained, check_choice, check_type, check_whole, is_number
 from ....seqform.cut_form import CutForm, beginning
 from ....seqform.errors import InvalidGameError, shown
 from ....seqform.factored import FactoredPayoff
@@ -27,7 +25,8 @@ from .board_sets import BoardSet, is_uneven
 from .cards import DECKS, HANDS, Range, read_board
 from .classes import CLASS_OF_HAND, CLASSES
 from .flops import WeightedBoard, flop_classes
-from .preflop import PREFLOP_SEATS, Preflop
+from .posts import Amount
+from .preflop import OPENINGS, PREFLOP_SEATS, Preflop
 from .preflop import Betting as PreflopState
 from .showdown import alive, fold_payoff, showdown_payoff
 from .situation import SpotSize
@@ -37,7 +36,7 @@ from .spot_tree import SpotTree
 #: The chips of a big blind after the flop, by default.
 _CHIPS = 100
 #: The keys of a file's top level, besides those of the rules before the flop.
-_TABLES = ("flops", "deck", "chips", "ranges", "bets", "thresholds")
+_TABLES = ("flops", "deck", "chips", "openings", "limps", "ranges", "bets", "thresholds")
 _RULES = ("stack", "raises", "small_blind", "ante", "bb_ante", "straddle")
 
 
@@ -64,6 +63,11 @@ class FlopsGame(Explained):
         Sizes alone, as for :class:`~treeplex.models.games.holdem.HoldemSpot`.
     ranges : two str or Range, or mapping of seat to them, optional
         The hands that the small and the big blind may hold; by default all. They must not distinguish suits.
+    openings : sequence of numbers
+        The first raises before the flop, in multiples of the amount to call; a later raise is to three times the
+        previous one.
+    limps : bool
+        Whether the first player may call the blind.
     chips : int
         The chips of a big blind after the flop, where bets are whole chips.
     deck : {"full", "short"}
@@ -97,6 +101,8 @@ class FlopsGame(Explained):
     betting: Betting = field(default_factory=Betting)
     bets: InitVar[str | Mapping[str, Any] | None] = None
     ranges: Any = None
+    openings: Sequence[Amount] = OPENINGS
+    limps: bool = True
     chips: int = _CHIPS
     deck: Literal["full", "short"] = "full"
     spec: str = ""
@@ -105,6 +111,11 @@ class FlopsGame(Explained):
         check_choice(self.deck, "deck", InvalidGameError, tuple(DECKS))
         check_type(self.rules, "rules", InvalidGameError, Preflop, "a Preflop, such as Preflop(stack=20)")
         check_whole(self.chips, "chips", InvalidGameError, "[1, 10000]")
+        check_type(self.limps, "limps", InvalidGameError, bool, "true or false")
+        given: Any = self.openings
+        if isinstance(given, str) or not isinstance(given, Sequence) or not given or not all(map(_is_opening, given)):
+            raise InvalidGameError(f"openings are {shown(given, 60)}, expected numbers of at least 2, such as [2.5]")
+        object.__setattr__(self, "openings", tuple(sorted({Fraction(str(one)) for one in given})))
         if bets is not None:
             object.__setattr__(self, "betting", Betting.parse(bets))
         check_type(self.betting, "betting", InvalidGameError, Betting, "a Betting (pass sizes alone as bets=)")
@@ -153,9 +164,8 @@ class FlopsGame(Explained):
                 with top.about(name):
                     Preflop(**{"stack": 1000, "continuations": 0, name: top.values[name]})
         rules = Preflop(**{name: top.values[name] for name in _RULES if name in top})
-        others = {name: top.values[name] for name in ("chips", "deck") if name in top}
-        with top.about("flops"):
-            return cls(flops, rules, betting, ranges=ranges, spec=spec, **others)
+        others = {name: top.values[name] for name in ("openings", "limps", "chips", "deck") if name in top}
+        return cls(flops, rules, betting, ranges=ranges, spec=spec, **others)
 
     @cached_property
     def ranges_by_seat(self) -> tuple[Range, Range]:
@@ -193,8 +203,8 @@ class FlopsGame(Explained):
     @cached_property
     def _betting(self) -> tuple[list[PreflopState], list[int], list[str]]:
         """The states of the betting before the flop, with their parents and actions."""
-        moves = self.rules.moves
-        return unrolled(self.rules.begun, lambda state: () if state.street or state.folded >= 0 else moves(state))
+        menu = _Menu(self)
+        return unrolled(self.rules.begun, lambda state: () if state.street or state.folded >= 0 else menu.moves(state))
 
     @cached_property
     def exits(self) -> tuple[int, ...]:
@@ -285,7 +295,7 @@ class FlopsGame(Explained):
             float(self.rules.stack),
             self.parts,
             Leaves(np.array([0]), np.ones(1), pairs),
-            (self.boards, self.rules, self.betting, self.chips, self.deck, *map(str, self.ranges_by_seat)),
+            (self.boards, self.rules, self.openings, self.limps, self.betting, self.chips, self.deck, *map(str, self.ranges_by_seat)),
         )
 
     @cached_property
@@ -308,6 +318,25 @@ class FlopsGame(Explained):
             held=max(one.held for one in sizes),
             streets=max(one.streets for one in sizes),
         )
+
+
+class _Menu(Preflop):
+    """The rules before the flop with the game's own first raises, and with or without limps."""
+
+    def __init__(self, game: FlopsGame) -> None:
+        vars(self).update(vars(game.rules))
+        vars(self).update(openings=game.openings, _limps=game.limps)
+
+    def moves(self, state: PreflopState) -> Iterator[tuple[str, PreflopState]]:
+        """Yield each action of the mover."""
+        for action, after in super().moves(state):
+            is_limp = action == "call" and state.is_first and state.paid[state.mover] < max(state.paid)
+            if vars(self)["_limps"] or not is_limp:
+                yield action, after
+
+
+def _is_opening(value: Any) -> bool:
+    return is_number(value) and 2 <= value <= 1000
 
 
 @dataclass(frozen=True, eq=False)
