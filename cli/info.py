@@ -62,6 +62,10 @@ def info(
                 "'treeplex solve --hands' shows the strategy of hands"
             )
         return describe(spot, json)
+    if loaded.name == "flops" and hasattr(loaded, "flops"):
+        from .flops import describe as describe_flops
+
+        return describe_flops(loaded, json)
     if public and loaded.rules is None:
         _ = loaded.public_tree  # raises before anything is built if there is none
     record, records = Record(json, ()), None

@@ -25,9 +25,22 @@ class Part(Protocol):
     ----------
     name : str
         For messages, such as the flop.
+    num_numbers : int
+        The numbers of actions and private states that a loop stores a regret and an average for.
+    table_bytes, building_bytes : int
+        Bytes of the tables that a loop keeps besides, and that building it takes for a while.
     """
 
     name: str
+
+    @property
+    def num_numbers(self) -> int: ...
+
+    @property
+    def table_bytes(self) -> int: ...
+
+    @property
+    def building_bytes(self) -> int: ...
 
     def form(self) -> PublicForm:
         """Return the part in public form.
@@ -77,6 +90,8 @@ class CutForm(PublicForm):
     known_as : tuple
         Identifies the parts.
     """
+
+    is_whole = False
 
     def __init__(
         self,
@@ -143,4 +158,7 @@ class _InParts(Payoff):
         return self.form.payoff_scale
 
     def gradient(self, player: int, plans: Sequence[Floats]) -> NoReturn:
+        raise UnsupportedProblemError(_IN_PARTS)
+
+    def matrix_of(self, player: int) -> NoReturn:
         raise UnsupportedProblemError(_IN_PARTS)

@@ -322,6 +322,9 @@ class PublicForm(ReadOnly):
         """
         return self.sequence_form().stakes if self.is_small else self.payoff_scale
 
+    #: Whether all payoffs are here; otherwise it is a :class:`~treeplex.seqform.cut_form.CutForm`.
+    is_whole: bool = True
+
     @property
     def is_small(self) -> bool:
         """Whether the payoffs have no showdowns and can quickly be converted to a matrix."""

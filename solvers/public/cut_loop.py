@@ -107,13 +107,21 @@ class CutStepper(Stepper):
         value = self.evaluate(0, best=False)
         layout, form = self.trunk.kernel.layout, self.form
         values = [self._values(player) for player in (0, 1)]
-        profile = PublicProfile(form, lambda node: layout.sums(self.trunk.state.sums, node), values.__getitem__)
+        profile = _TrunkProfile(form, lambda node: layout.sums(self.trunk.state.sums, node), values.__getitem__)
         proof = StrategiesOnDemand(self.problem.game, profile), by_best_responses(self.best_responses, value)
         return {"proof": proof}
 
     def _values(self, player: int) -> dict[int, Floats]:
         self.evaluate(player, best=False)
         return self.trunk.kernel.layout.values(self.trunk.kernel.doubles[2][0].top, player)
+
+
+class _TrunkProfile(PublicProfile):
+    """The averages before the cuts, with the values that the parts returned."""
+
+    def _found(self, player: int) -> Mapping[int, Floats]:
+        assert self._first_values is not None
+        return self._first_values(player)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,11 +157,23 @@ def opened(makers: Sequence[Callable[[], PlayedPart]], options: Options, names: 
     yield _Here(makers)
 
 
+def _taken(form: CutForm, size: int) -> int:
+    """Return the bytes that all parts take, with this many bytes for each regret and average together."""
+    kept = sum(size * part.num_numbers + part.table_bytes for part in form.parts)
+    return kept + max(part.building_bytes for part in form.parts)
+
+
 def run(method: RegretMethod, problem: Problem, options: Options, number: Any) -> Outcome:
     """Build the parts, and iterate until the certificate meets the tolerance or a limit is reached."""
     begun = counted_now()
     form = problem.game.public_form
     assert isinstance(form, CutForm)
+    if method.precision == "auto" and number is np.float32 and Budget().left(_taken(form, 8)) < 0:
+        number = np.uint16
+    if options.on is None:
+        shorter = "" if number is np.uint16 else "solve in 16 bits (precision=half), "
+        taken = _taken(form, 2 * np.dtype(number).itemsize)
+        Budget().require(taken, "all parts with their regrets and averages", f"{shorter}use more machines (on), ")
     makers: list[Callable[[], PlayedPart]] = [
         partial(PlayedPart, part, len(form.exits), number, method.local_rule, bool(method.local_rule.prediction))
         for part in form.parts

@@ -1,6 +1,6 @@
 """The compiled loop on a trunk and on a part of a cut game: reaches go down through the exits, and values come up."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -145,6 +145,8 @@ class PlayedPart(Piece):
     def __init__(self, part: Part, num_exits: int, number: Any, rule: Rule, predicting: bool) -> None:
         form = part.form()
         super().__init__(form, 1 + num_exits + np.arange(num_exits), number, rule, predicting)
+        _ = self.kernel.doubles
+        self.kernel.layout.slim()
         self._trunk_states = [part.trunk_states(player) for player in (0, 1)]
         self._up = [
             sp.csr_array((np.ones(len(own)), (np.arange(len(own)), own)), shape=(len(own), own.max() + 1))
@@ -152,8 +154,8 @@ class PlayedPart(Piece):
         ]
 
     def call(self, name: str, arguments: tuple[Any, ...]) -> Any:
-        """Answer a call: ``update`` or ``evaluate`` with values at the exits, or ``behaviour``."""
-        return {"update": self._update, "evaluate": self._evaluate, "behaviour": self._behaviour}[name](*arguments)
+        """Answer a call: ``update`` or ``evaluate``, with the player's values at the exits, shape (exits, states)."""
+        return {"update": self._update, "evaluate": self._evaluate}[name](*arguments)
 
     def _update(self, player: int, done: int, reaches: Any) -> Floats:
         self._enter(self.kernel.own[2][0], player, reaches)
@@ -171,9 +173,6 @@ class PlayedPart(Piece):
         values = np.zeros(reaches.shape)
         values[:, : found.shape[1]] = found
         return values
-
-    def _behaviour(self, node: int) -> Floats:
-        return self.kernel.behaviour(self.state, node)
 
 
 def restored(piece: Piece, saved: Saved, prefix: str) -> None:

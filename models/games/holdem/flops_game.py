@@ -29,12 +29,15 @@ from .posts import Amount
 from .preflop import OPENINGS, PREFLOP_SEATS, Preflop
 from .preflop import Betting as PreflopState
 from .showdown import alive, fold_payoff, showdown_payoff
-from .situation import SpotSize
 from .spot import HoldemSpot
 from .spot_tree import SpotTree
 
 #: The chips of a big blind after the flop, by default.
 _CHIPS = 100
+#: Bytes that a hand takes on a board once a part is built, as measured on a flop of 5.2 million hands.
+_TABLE = 40
+#: The default tolerance, as a share of the pot before the first action.
+_TOLERANCE = 0.005
 #: The keys of a file's top level, besides those of the rules before the flop.
 _TABLES = ("flops", "deck", "chips", "openings", "limps", "ranges", "bets", "thresholds")
 _RULES = ("stack", "raises", "small_blind", "ante", "bb_ante", "straddle")
@@ -191,6 +194,11 @@ class FlopsGame(Explained):
         return BoardSet(spot, self.flops)
 
     @property
+    def name(self) -> str:
+        """The set of flops as written; for a list, the number of its flops."""
+        return self._set.name
+
+    @property
     def boards(self) -> tuple[WeightedBoard, ...]:
         """The flops, and the number of flops that each stands for."""
         return self._set.boards
@@ -203,8 +211,13 @@ class FlopsGame(Explained):
     @cached_property
     def _betting(self) -> tuple[list[PreflopState], list[int], list[str]]:
         """The states of the betting before the flop, with their parents and actions."""
-        menu = _Menu(self)
-        return unrolled(self.rules.begun, lambda state: () if state.street or state.folded >= 0 else menu.moves(state))
+        moves = self.menu.moves
+        return unrolled(self.rules.begun, lambda state: () if state.street or state.folded >= 0 else moves(state))
+
+    @cached_property
+    def menu(self) -> Preflop:
+        """The rules before the flop with this game's first raises, and with or without limps."""
+        return _Menu(self)
 
     @cached_property
     def exits(self) -> tuple[int, ...]:
@@ -299,25 +312,35 @@ class FlopsGame(Explained):
         )
 
     @cached_property
-    def game(self) -> Game:
-        """The game; it is solved by loops over its parts, such as ``dcfr``."""
-        return Game(
+    def game(self) -> "HoldemFlops":
+        """The game, which is solved by loops over its parts, such as ``dcfr``."""
+        return HoldemFlops(self)
+
+
+class HoldemFlops(Game):
+    """Hold'em from the blinds to the river as a game.
+
+    Parameters
+    ----------
+    flops : FlopsGame
+    """
+
+    def __init__(self, flops: FlopsGame) -> None:
+        self.flops = flops
+        super().__init__(
             "flops",
-            spec=self.spec or f"flops({self._set.name})",
-            public_form=lambda: self.public_form,
-            learned_to=0.005 * float(self.rules.pot(self.rules.begun)),
+            {"flops": flops.name, "stack": float(flops.rules.stack)},
+            spec=flops.spec or f"hold'em on {flops.name}",
+            public_form=lambda: flops.public_form,
+            learned_to=_TOLERANCE * float(flops.rules.pot(flops.rules.begun)),
             exact_up_to=0,
             without_histories="it is a trunk and one part per flop, and has no list of histories",
         )
 
-    def size(self, board: str) -> SpotSize:
-        """Return the size of the part on a flop, without building it."""
-        sizes = [self.spot(place, board).size for place in range(len(self.exits))]
-        return SpotSize(
-            **{name: sum(getattr(one, name) for one in sizes) for name in ("nodes", "leaves", "others", "numbers", "kept")},
-            held=max(one.held for one in sizes),
-            streets=max(one.streets for one in sizes),
-        )
+    @property
+    def payoff_range(self) -> tuple[float, float]:
+        """The small blind's smallest and largest payoff: a stack."""
+        return -float(self.flops.rules.stack), float(self.flops.rules.stack)
 
 
 class _Menu(Preflop):
@@ -369,6 +392,21 @@ class FlopPart:
         """The hands of the small and of the big blind, by number."""
         bb, sb = self.spots[0].hands
         return sb, bb
+
+    @cached_property
+    def num_numbers(self) -> int:
+        """The numbers that a solver stores, without boards that differ only by an exchange of suits."""
+        return sum(spot.size.kept for spot in self.spots)
+
+    @property
+    def table_bytes(self) -> int:
+        """Bytes of the tables of hands and boards, which all exits share."""
+        return _TABLE * max(spot.size.held for spot in self.spots)
+
+    @property
+    def building_bytes(self) -> int:
+        """Bytes of the public tree and of tables that are freed after building."""
+        return sum(spot.size.form_bytes for spot in self.spots)
 
     def form(self) -> PublicForm:
         """Return the part in public form."""
