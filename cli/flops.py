@@ -10,17 +10,28 @@ from .tables import print_rows
 
 if TYPE_CHECKING:
     from ..models.games.holdem.flops_game import HoldemFlops
+    from ..models.games.holdem.flops_plan import FlopsPlan
+    from ..seqform.game import Game
 
 #: The iterations for which hours are told, and the memory of a worker.
 _ITERATIONS, _WORKER = 200, 16 * 2**30
 
 
+def flops_of(game: "Game") -> "HoldemFlops | None":
+    """Return a game as hold'em from the blinds to the river; ``None`` if it is another game."""
+    if game.name != "flops":
+        return None
+    from ..models.games.holdem.flops_game import HoldemFlops
+
+    return game if isinstance(game, HoldemFlops) else None
+
+
 def describe(game: "HoldemFlops", json: str | None) -> int:
     """Show the sizes of a game, and the memory, traffic and hours that solving it takes."""
-    from ..models.games.holdem.flops_plan import FlopsPlan
+    from ..models.games.holdem.flops_plan import FlopsPlan as Plan
 
     flops = game.flops
-    plan = FlopsPlan.of(flops)
+    plan = Plan.of(flops)
     record = Record(json, ())
     record |= {
         "game": game.spec,

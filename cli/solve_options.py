@@ -5,7 +5,19 @@ from typing import Annotated
 
 import typer
 
-from .options import CURVE, RUN, SPOT, AtOption, ChartOption, HtmlOption, JsonOption, Limits, OnOption, PotTolOption, SeedOption
+from .options import (
+    CURVE,
+    RUN,
+    SPOT,
+    AtOption,
+    ChartOption,
+    HtmlOption,
+    JsonOption,
+    Limits,
+    OnOption,
+    PotTolOption,
+    SeedOption,
+)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import numpy as np
 
 from .arrays import Floats, Indices, frozen
 from .errors import InvalidGameError, UnsupportedProblemError
-from .fingerprint import digest_of
 from .payoffs import Payoff
 from .public_form import PublicForm
 from .public_payoff import Leaves
@@ -20,27 +19,23 @@ class Part(Protocol):
     """A part of a cut game: what follows the exits of the trunk for some outcomes of chance.
 
     Parts are pickled, and built where they are solved.
-
-    Attributes
-    ----------
-    name : str
-        For messages, such as the flop.
-    num_numbers : int
-        The numbers of actions and private states that a loop stores a regret and an average for.
-    table_bytes, building_bytes : int
-        Bytes of the tables that a loop keeps besides, and that building it takes for a while.
     """
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The name for messages, such as the flop."""
 
     @property
-    def num_numbers(self) -> int: ...
+    def num_numbers(self) -> int:
+        """Numbers for which a loop stores a regret and an average."""
 
     @property
-    def table_bytes(self) -> int: ...
+    def table_bytes(self) -> int:
+        """Bytes of the tables that a loop keeps besides."""
 
     @property
-    def building_bytes(self) -> int: ...
+    def building_bytes(self) -> int:
+        """Bytes that building takes for a while."""
 
     def form(self) -> PublicForm:
         """Return the part in public form.
@@ -108,7 +103,7 @@ class CutForm(PublicForm):
     ) -> None:
         super().__init__(players, parents, actions, states, leaves, weights, scale, deals=[together])
         self.parts = tuple(parts)
-        self._known_as = known_as
+        self._known_as = tuple(map(str, known_as))
         #: The exits, in order.
         self.exits: Indices = frozen(np.flatnonzero(self.players == CHANCE))
         if np.isin(self.exits, self.parents).any() or not len(self.exits):
@@ -118,11 +113,6 @@ class CutForm(PublicForm):
     def is_small(self) -> bool:
         """False: the payoffs are not in the trunk."""
         return False
-
-    @property
-    def fingerprint(self) -> str:  # type: ignore[override]
-        """Sixteen hexadecimal digits that identify the game."""
-        return digest_of([PublicForm.fingerprint.func(self), *map(str, self._known_as)])  # type: ignore[attr-defined]
 
     def leaves_among(self, nodes: Indices) -> NoReturn:
         """Raise an error: no value of a cut game is known from its trunk.

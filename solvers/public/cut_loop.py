@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ...models.problems import Nash, Problem
+from ...models.problems import Problem
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.cut_form import CutForm
-from ...seqform.limits import compiling, counted_now, doing
+from ...seqform.limits import counted_now
 from ...seqform.public_profile import PublicProfile, StrategiesOnDemand
 from ..checkpoint import Saved
 from ..iteration import Stepper, iterate
@@ -39,11 +39,20 @@ class CutStepper(Stepper):
         The type of the parts' regrets and averages; the trunk's are in single precision if that is 16 bits.
     crew : Crew
         The parts, in the order of the form.
+    fixed : PublicProfile, optional
+        What both players do in the trunk; then only the parts learn.
     """
 
     first_step = 1
 
-    def __init__(self, method: RegretMethod, problem: Problem, number: Any, crew: Any) -> None:
+    def __init__(
+        self,
+        method: RegretMethod,
+        problem: Problem,
+        number: Any,
+        crew: Any,
+        fixed: PublicProfile | None = None,
+    ) -> None:
         form = problem.game.public_form
         assert isinstance(form, CutForm)
         self.problem, self.form, self.crew = problem, form, crew
@@ -51,7 +60,9 @@ class CutStepper(Stepper):
         predicting = bool(method.local_rule.prediction)
         self.trunk = Trunk(form, form.exits, walked, method.local_rule, predicting)
         self.best_responses = (np.inf, np.inf)
-        self._known: dict[str, Any] | None = None
+        self._fixed = fixed is not None
+        if fixed is not None:
+            self.trunk.play(fixed)
 
     @property
     def iterations(self) -> int:
@@ -63,7 +74,9 @@ class CutStepper(Stepper):
         for done in range(self.iterations, self.iterations + iterations):
             for player in (0, 1):
                 reaches = self.trunk.descend(player, done)
-                self.trunk.ascend(player, done, self._called("update", player, done, reaches))
+                values = self._called("update", player, done, reaches)
+                if not self._fixed:
+                    self.trunk.ascend(player, done, values)
             self.trunk.state.clock[0] = done + 1
 
     def check(self) -> float:
@@ -166,20 +179,7 @@ def _taken(form: CutForm, size: int) -> int:
 def run(method: RegretMethod, problem: Problem, options: Options, number: Any) -> Outcome:
     """Build the parts, and iterate until the certificate meets the tolerance or a limit is reached."""
     begun = counted_now()
-    form = problem.game.public_form
-    assert isinstance(form, CutForm)
-    if method.precision == "auto" and number is np.float32 and Budget().left(_taken(form, 8)) < 0:
-        number = np.uint16
-    if options.on is None:
-        shorter = "" if number is np.uint16 else "solve in 16 bits (precision=half), "
-        taken = _taken(form, 2 * np.dtype(number).itemsize)
-        Budget().require(taken, "all parts with their regrets and averages", f"{shorter}use more machines (on), ")
-    makers: list[Callable[[], PlayedPart]] = [
-        partial(PlayedPart, part, len(form.exits), number, method.local_rule, bool(method.local_rule.prediction))
-        for part in form.parts
-    ]
-    with opened(makers, options, [part.name for part in form.parts]) as crew:
-        loop = CutStepper(method, problem, number, crew)
+    with playing(method, problem, options, number) as loop:
         build_seconds = counted_now() - begun
         found = iterate(loop, options)
         return Outcome(
@@ -193,3 +193,24 @@ def run(method: RegretMethod, problem: Problem, options: Options, number: Any) -
             state=CutState(method),
             **loop.answer(),
         )
+
+
+@contextmanager
+def playing(
+    method: RegretMethod, problem: Problem, options: Options, number: Any, fixed: PublicProfile | None = None
+) -> Iterator[CutStepper]:
+    """Build the parts where they are wanted, yield the loop at its start, and close the parts at the end."""
+    form = problem.game.public_form
+    assert isinstance(form, CutForm)
+    if method.precision == "auto" and number is np.float32 and Budget().left(_taken(form, 8)) < 0:
+        number = np.uint16
+    if options.on is None:
+        shorter = "" if number is np.uint16 else "solve in 16 bits (precision=half), "
+        taken = _taken(form, 2 * np.dtype(number).itemsize)
+        Budget().require(taken, "all parts with their regrets and averages", f"{shorter}use more machines (on), ")
+    rule = method.local_rule
+    makers: list[Callable[[], PlayedPart]] = [
+        partial(PlayedPart, part, len(form.exits), number, rule, bool(rule.prediction)) for part in form.parts
+    ]
+    with opened(makers, options, [part.name for part in form.parts]) as crew:
+        yield CutStepper(method, problem, number, crew, fixed)

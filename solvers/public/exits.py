@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from ...seqform.arrays import Floats, Indices
 from ...seqform.cut_form import Part
 from ...seqform.public_form import PublicForm
+from ...seqform.public_profile import PublicProfile
 from ..checkpoint import Saved, fill
 from ..methods.rules import Rule
 from ..regret.local_rule import rule_numbers
@@ -111,6 +112,14 @@ class Piece:
 
 class Trunk(Piece):
     """The trunk of a cut game, as it is played."""
+
+    def play(self, profile: PublicProfile) -> None:
+        """Let both players play a profile of the trunk, as long as they do not learn."""
+        layout = self.kernel.layout
+        for node in layout.form.decisions.tolist():
+            player, places = int(layout.form.players[node]), layout.places(node)
+            for numbers in (self.state.regrets[player], self.state.play[player]):
+                numbers[places] = profile.behaviour(node)
 
     def descend(self, player: int, done: int) -> Any:
         """Begin an update of a player; return the other player's reaches of the exits."""

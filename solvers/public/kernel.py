@@ -252,7 +252,9 @@ class PublicKernel:
         if self.terms is not None or numbers > _FEW or PATIENCE.left <= 0:
             return True
         game, terms, rooms = self.doubles
-        if is_ready(evaluate_public, WalkArrays(game, terms, average_of(state), rooms[0], None), ITERATE, 0, 0, 1, True):
+        if is_ready(
+            evaluate_public, WalkArrays(game, terms, average_of(state), rooms[0], None), ITERATE, 0, 0, 1, True
+        ):
             return True
         PATIENCE.left -= numbers // _SHARE_OF_BUDGET
         return False

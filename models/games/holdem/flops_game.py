@@ -1,5 +1,6 @@
 """Heads-up hold'em from the blinds to the river, on all flops or on a set of them."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
@@ -125,9 +126,9 @@ class FlopsGame(Explained):
         for seat, one in zip(PREFLOP_SEATS, self.ranges_by_seat, strict=True):
             if is_uneven(one):
                 raise InvalidGameError(f"the range of {seat} distinguishes suits, expected whole classes, such as AKs")
-        for one in self.boards:
-            if len(read_board(one.board, self.deck)) != 3:
-                raise InvalidGameError(f"flops: {shown(one.board)} is no flop, expected three cards")
+        for flop in self.boards:
+            if len(read_board(flop.board, self.deck)) != 3:
+                raise InvalidGameError(f"flops: {shown(flop.board)} is no flop, expected three cards")
         _ = self.exits  # amounts that are not whole chips are rejected now
 
     @classmethod
@@ -191,7 +192,10 @@ class FlopsGame(Explained):
         any_flop = next(one.board for one in reversed(flop_classes(self.deck)))
         sb, bb = self.ranges_by_seat
         spot = HoldemSpot(any_flop, [bb, sb], self.chips, self.chips, self.betting, deck=self.deck)
-        return BoardSet(spot, self.flops)
+        try:
+            return BoardSet(spot, self.flops)
+        except InvalidGameError as error:
+            raise InvalidGameError(re.sub("^boards", "flops", str(error))) from None
 
     @property
     def name(self) -> str:
@@ -229,7 +233,7 @@ class FlopsGame(Explained):
                 for amount, what in ((self.rules.pot(state), "pot"), (self.rules.most - max(state.paid), "stack")):
                     if (amount * self.chips).denominator != 1:
                         raise InvalidGameError(
-                            f"the {what} is {float(amount):.10g} big blinds at a flop, not a whole number of chips with "
+                            f"the {what} is {float(amount):.10g} big blinds at a flop, no whole number of chips with "
                             f"chips = {self.chips}"
                         )
         return tuple(found)
@@ -247,9 +251,9 @@ class FlopsGame(Explained):
             node = parents[node]
         return ", ".join(reversed(steps))
 
-    def spot(self, exit: int, board: str) -> HoldemSpot:
+    def spot(self, place: int, board: str) -> HoldemSpot:
         """Return the spot after one of the :attr:`exits`, counted from 0, with both ranges as they are dealt."""
-        state = self._betting[0][self.exits[exit]]
+        state = self._betting[0][self.exits[place]]
         pot, stack = self.rules.pot(state) * self.chips, (self.rules.most - max(state.paid)) * self.chips
         sb, bb = self.ranges_by_seat
         return HoldemSpot(board, [bb, sb], int(pot), int(stack), self.betting, deck=self.deck)
@@ -272,7 +276,7 @@ class FlopsGame(Explained):
     def together(self) -> Floats:
         """The weight of each pair of classes that ends before the flop, per unit of both reaches, shape (169, 169)."""
         total = np.zeros((len(CLASSES), len(CLASSES)))
-        held = (HANDS >= DECKS[self.deck].start).all(axis=1)
+        held = (DECKS[self.deck].start <= HANDS).all(axis=1)
         for one in self.boards:
             free = held & alive(read_board(one.board, self.deck), np.arange(len(HANDS)))
             hands, classes = np.flatnonzero(free), CLASS_OF_HAND[free]
@@ -308,7 +312,16 @@ class FlopsGame(Explained):
             float(self.rules.stack),
             self.parts,
             Leaves(np.array([0]), np.ones(1), pairs),
-            (self.boards, self.rules, self.openings, self.limps, self.betting, self.chips, self.deck, *map(str, self.ranges_by_seat)),
+            (
+                self.boards,
+                self.rules,
+                self.openings,
+                self.limps,
+                self.betting,
+                self.chips,
+                self.deck,
+                *map(str, self.ranges_by_seat),
+            ),
         )
 
     @cached_property

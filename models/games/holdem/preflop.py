@@ -1,6 +1,6 @@
 """Heads-up hold'em before the flop: 169 classes of hands, a menu of raises, and values after the flop."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -142,7 +142,7 @@ class Preflop(Posts):
     bb_ante: BigBlindAnte = 0
     straddle: Straddle = 0
     #: The first raise is to one of these multiples of the amount to call.
-    openings: ClassVar[tuple[Amount, ...]] = OPENINGS
+    openings: ClassVar[Sequence[int | Fraction]] = OPENINGS
 
     def __post_init__(self) -> None:
         super().__post_init__()
