@@ -46,16 +46,27 @@ def calls(
 
 
 def _call(function: Callable[..., T], arguments: tuple[Any, ...], folder: str) -> T:
-    # Ctrl-C reaches every process of a terminal: the process that the user started ends the others.
-    if multiprocessing.parent_process() is not None and threading.current_thread() is threading.main_thread():
-        for name in ("SIGINT", "SIGHUP", "SIGQUIT"):
-            if hasattr(signal, name):
-                signal.signal(getattr(signal, name), signal.SIG_IGN)
-        _follow_parent()
+    if leave_signals_to_parent():
         # A process of an earlier sweep may be elsewhere; on another machine there may be no such folder.
         with contextlib.suppress(OSError):
             os.chdir(folder)
     return function(*arguments)
+
+
+def leave_signals_to_parent() -> bool:
+    """Ignore Ctrl-C and end with the parent, in a process that another one started; return whether this is one.
+
+    Ctrl-C reaches every process of a terminal: the process that the user started ends the others.
+    """
+    if multiprocessing.parent_process() is None or threading.current_thread() is not threading.main_thread():
+        return False
+    for name in ("SIGINT", "SIGHUP", "SIGQUIT"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):  # the process may have been started with Ctrl-C blocked
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    _follow_parent()
+    return True
 
 
 @functools.cache

@@ -38,6 +38,7 @@ from ..seqform.interchange.pictures import Figure
 from ..seqform.limits import now
 from ..seqform.sheet import counted, plain
 from ..solvers import Solution, Status
+from ..solvers.distributed.clusters import dask_client, ray_cluster
 from .sweep_page import draw, report
 from .sweep_settings import Setting, as_text, expand, flat, keys_of, label_of, varied_names
 from .table import Column, Findings, Row
@@ -99,45 +100,22 @@ def workers(backend: str | None, address: str | None = None, jobs: int | None = 
 
 @contextlib.contextmanager
 def _dask(address: str | None, jobs: int | None) -> Iterator[None]:
-    with needing("the backend dask needs distributed", "dask"):
-        from distributed import Client, LocalCluster
-
-    with contextlib.ExitStack() as stack:
-        count = None if jobs in (None, -1) else jobs
-        where = address or stack.enter_context(
-            LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None)
-        )
-        try:
-            stack.enter_context(Client(where, timeout=10))
-        except (OSError, ValueError) as error:
-            raise SolverError(f"no Dask scheduler answers at {address}: {one_line(str(error))}") from None
+    with dask_client(address, None if jobs == -1 else jobs):
         yield
 
 
 @contextlib.contextmanager
 def _ray(address: str | None, jobs: int | None) -> Iterator[None]:
-    with needing("the backend ray needs ray", "ray"):
-        import ray
+    with ray_cluster(address, None if jobs == -1 else jobs):
         from ray.util.joblib.ray_backend import RayBackend
 
-    class StreamingBackend(RayBackend):  # type: ignore[misc]
-        """Ray's backend with a callback for each result as it arrives, so that a generator can return it."""
+        class StreamingBackend(RayBackend):  # type: ignore[misc]
+            """Ray's backend with a callback for each result as it arrives, so that a generator can return it."""
 
-        supports_return_generator = True
+            supports_return_generator = True
 
-    register_parallel_backend("ray", StreamingBackend)
-    begun = not ray.is_initialized()
-    if begun:
-        count = {} if address or jobs in (None, -1) else {"num_cpus": jobs}
-        try:
-            ray.init(address, include_dashboard=None if address else False, log_to_driver=False, **count)
-        except (ConnectionError, ValueError) as error:
-            raise SolverError(f"no Ray cluster answers at {address}: {one_line(str(error))}") from None
-    try:
+        register_parallel_backend("ray", StreamingBackend)
         yield
-    finally:
-        if begun:
-            ray.shutdown()
 
 
 # Results
