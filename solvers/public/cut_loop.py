@@ -5,7 +5,7 @@ there: hand vectors, whatever the size of the parts. The iterates are those of t
 these sums, which are taken in the order of the parts. So they do not depend on where the parts are.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +20,7 @@ from ...seqform.cut_form import CutForm
 from ...seqform.limits import counted_now
 from ...seqform.public_profile import PublicProfile, StrategiesOnDemand
 from ..checkpoint import Saved
+from ..distributed.parts import WorkerPool
 from ..iteration import Stepper, iterate
 from ..methods import RegretMethod
 from ..outcome import Options, Outcome
@@ -37,7 +38,7 @@ class CutStepper(Stepper):
     problem : Problem
     number : type
         The type of the parts' regrets and averages; the trunk's are in single precision if that is 16 bits.
-    crew : Crew
+    pool : WorkerPool
         The parts, in the order of the form.
     fixed : PublicProfile, optional
         What both players do in the trunk; then only the parts learn.
@@ -50,12 +51,12 @@ class CutStepper(Stepper):
         method: RegretMethod,
         problem: Problem,
         number: Any,
-        crew: Any,
+        pool: Any,
         fixed: PublicProfile | None = None,
     ) -> None:
         form = problem.game.public_form
         assert isinstance(form, CutForm)
-        self.problem, self.form, self.crew = problem, form, crew
+        self.problem, self.form, self.pool = problem, form, pool
         walked = np.float32 if number is np.uint16 else number
         predicting = bool(method.local_rule.prediction)
         self.trunk = Trunk(form, form.exits, walked, method.local_rule, predicting)
@@ -92,7 +93,7 @@ class CutStepper(Stepper):
 
     def _called(self, name: str, *arguments: Any) -> Floats:
         """Return the sum of the parts' values, in the order of the parts."""
-        found = self.crew.call(name, [arguments] * len(self.form.parts))
+        found = self.pool.call(name, [arguments] * len(self.form.parts))
         total: Floats = np.zeros_like(found[0])
         for one in found:
             total += one
@@ -101,7 +102,7 @@ class CutStepper(Stepper):
     def saved(self) -> Saved:
         """Return the state of the trunk and of all parts."""
         found = {f"trunk {name}": array for name, array in self.trunk.saved().items()}
-        for number, one in enumerate(self.crew.saved()):
+        for number, one in enumerate(self.pool.saved()):
             found |= {f"part {number} {name}": array for name, array in one.items()}
         return {"due": [self.next_check], **found}
 
@@ -112,7 +113,7 @@ class CutStepper(Stepper):
             {name.removeprefix(prefix): array for name, array in saved.items() if name.startswith(prefix)}
             for prefix in (f"part {number} " for number in range(len(self.form.parts)))
         ]
-        self.crew.restore(parts)
+        self.pool.restore(parts)
         (self.next_check,) = (int(each) for each in saved["due"])
 
     def answer(self) -> dict[str, Any]:
@@ -142,32 +143,6 @@ class CutState(RunState):
     """What is kept of a run on a cut game: it is continued from a checkpoint only."""
 
     method: RegretMethod
-
-
-class _Here:
-    """All parts in this process."""
-
-    def __init__(self, makers: Sequence[Callable[[], PlayedPart]]) -> None:
-        self._parts = [make() for make in makers]
-
-    def call(self, name: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Call each part with its arguments, and return the results in order."""
-        return [part.call(name, given) for part, given in zip(self._parts, arguments, strict=True)]
-
-    def saved(self) -> list[dict[str, Any]]:
-        """Return the state of each part."""
-        return [part.saved() for part in self._parts]
-
-    def restore(self, saved: Sequence[Mapping[str, Any]]) -> None:
-        """Restore the state of each part."""
-        for part, state in zip(self._parts, saved, strict=True):
-            part.restore(state)
-
-
-@contextmanager
-def opened(makers: Sequence[Callable[[], PlayedPart]], options: Options, names: Sequence[str]) -> Iterator[Any]:
-    """Build the parts where they are wanted, and close them at the end."""
-    yield _Here(makers)
 
 
 def _taken(form: CutForm, size: int) -> int:
@@ -212,5 +187,5 @@ def playing(
     makers: list[Callable[[], PlayedPart]] = [
         partial(PlayedPart, part, len(form.exits), number, rule, bool(rule.prediction)) for part in form.parts
     ]
-    with opened(makers, options, [part.name for part in form.parts]) as crew:
-        yield CutStepper(method, problem, number, crew, fixed)
+    with WorkerPool.open(makers, options.on or "local:1", names=[part.name for part in form.parts]) as pool:
+        yield CutStepper(method, problem, number, pool, fixed)
