@@ -8,7 +8,9 @@ from collections.abc import Callable
 from functools import partial
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from ..seqform.limits import now
 from ..seqform.sheet import Column, Row, Sheet, Table
@@ -37,14 +39,25 @@ _EXTRAS = {
 _TOLERANCE = 1e-3
 
 
-def doctor(json: JsonOption = None) -> int:
+def doctor(
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on",
+            metavar="W",
+            help="Also examine the workers of local:N, dask://HOST:PORT or ray://HOST:PORT: versions, memory, latency.",
+        ),
+    ] = None,
+    json: JsonOption = None,
+) -> int:
     """Show what is installed and whether it works; include the output in bug reports.
 
     The command solves games by each kind of method, which compiles loops that are not compiled yet. The exit status is
-    1 if a test fails.
+    1 if a test fails, or a worker has other versions than this process.
     """
     check_files({}, json=json)
-    keys = ("python", "platform", "cores", "memory", "folder", "cache", "libraries", "extras", "extensions", "tests")
+    keys = ("python", "platform", "cores", "memory", "folder", "cache", "libraries", "extras", "extensions", "cluster")
+    keys = (*keys, "tests")
     record = Record(json, keys)
     with record.interruptible():
         with deferring_interrupts():
@@ -61,6 +74,9 @@ def doctor(json: JsonOption = None) -> int:
             extras={name: importlib.util.find_spec(name) is not None for name in _EXTRAS},
             extensions=extensions(),
         )
+        if on is not None:
+            with waiting(f"reaching {on}", shown=record.shown):
+                record.update(cluster=_examined(on))
         with waiting("loading compiled loops", shown=record.shown):
             record.update(cache=_cache())
         tests = []
@@ -70,7 +86,20 @@ def doctor(json: JsonOption = None) -> int:
         record.write(tests=tests)
     if record.shown:
         _print(record)
-    return ExitStatus.SUCCESS if all(test["passed"] for test in tests) else ExitStatus.FAILURE
+    passed = all(test["passed"] for test in tests) and (on is None or record["cluster"]["passed"])
+    return ExitStatus.SUCCESS if passed else ExitStatus.FAILURE
+
+
+def _examined(on: str) -> dict[str, Any]:
+    """Return what the workers of a place say of themselves."""
+    from dataclasses import asdict
+
+    from ..solvers.distributed.examination import examine
+    from ..solvers.distributed.places import read_place
+
+    found = examine(read_place(on, "--on"))
+    about = {"on": str(found.place), "passed": found.passed, "verdict": found.verdict}
+    return about | {"workers": [asdict(worker) for worker in found.workers]}
 
 
 def _libraries() -> dict[str, str | None]:
@@ -164,6 +193,21 @@ def _print(record: Record) -> None:
         Row("extras", ", ".join(name for name, one in extras.items() if one) or "none"),
         Row("not_installed", ", ".join(missing) or "none"),
         Row("extensions", "; ".join(loaded) or "none"),
+        Row("cluster", record["cluster"] and record["cluster"]["verdict"]),
         Row("file", record.path, label="JSON in"),
     ]
-    print_sheet(Sheet(rows, [Table(columns, tests)]))
+    tables = [Table(columns, tests)]
+    if record["cluster"]:
+        workers = [
+            (
+                one["name"],
+                one["host"],
+                f"{in_words(one['available'])} of {in_words(one['memory'])}",
+                f"{1e3 * one['round_trip']:.2g} ms",
+                ", ".join(one["differences"]) or "as here",
+            )
+            for one in record["cluster"]["workers"]
+        ]
+        headings = ("worker", "machine", "memory available", "round trip", "versions")
+        tables.append(Table([Column(heading) for heading in headings], workers))
+    print_sheet(Sheet(rows, tables))

@@ -1,6 +1,5 @@
 """``treeplex sweep``: many settings of a command, in local processes, on a Dask cluster or on Ray."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,20 +60,17 @@ class _Where:
         where = {"backend": self.backend, "address": self.address, "jobs": self.jobs, "retry": self.retry}
         if self.on is None:
             return where
-        known = ("local", "dask", "ray")
-        found = re.fullmatch(r"local(?::([1-9][0-9]{0,5}))?|(dask|ray)://(\S*)", self.on.strip())
-        if found is None:
-            hint = nearest(self.on.partition(":")[0], known) if self.on.partition(":")[0] not in known else ""
-            raise CommandLineError(
-                f"--on {self.on}{hint}: expected local, local:N, dask://HOST:PORT or ray://HOST:PORT"
-            )
+        from ..solvers.distributed.places import read_place
+
+        place = read_place(self.on, "--on")
         given = [name for name in ("backend", "address", "jobs") if where[name] not in (None, "processes")]
-        if given and (given != ["jobs"] or found[1]):
+        if given and (given != ["jobs"] or place.workers is not None):
             raise CommandLineError(f"--on {self.on} and --{given[0]}: expected one of the two")
-        if found[2] is None:
-            return where | {"jobs": int(found[1]) if found[1] else self.jobs}
-        place = found[3] if found[3] in ("", "auto") else f"{'tcp' if found[2] == 'dask' else 'ray'}://{found[3]}"
-        return where | {"backend": found[2], "address": place or None}
+        where["jobs"] = place.workers or self.jobs
+        if place.engine == "local":
+            return where
+        scheme = {"dask": "tcp://", "ray": "" if place.address == "auto" else "ray://"}[place.engine]
+        return where | {"backend": place.engine, "address": place.address and f"{scheme}{place.address}"}
 
 
 @dataclass(frozen=True)

@@ -129,16 +129,26 @@ class _Task:
 
     parts: list[int]
     orders: list[Order]
+    seconds: float = 0.0  # that it may take
     until: float = 0.0
     future: "Future[list[Reply]] | None" = None
 
 
 @dataclass
 class _Seat:
-    """A worker, its parts, and its tasks; `sees` says whether it sees the folder of checkpoints."""
+    """A worker, its parts, and its tasks.
+
+    Attributes
+    ----------
+    sees : bool
+        Whether it sees the folder of checkpoints.
+    is_new : bool
+        Whether it has not replied yet: it may still import modules.
+    """
 
     worker: Worker
     sees: bool = True
+    is_new: bool = True
     parts: list[int] = field(default_factory=list)
     waiting: list[list[int]] = field(default_factory=list)
     task: _Task | None = None
@@ -519,7 +529,7 @@ class WorkerPool:
             while any(seat.task or seat.waiting for seat in self._seats):
                 for seat in list(self._seats):
                     if seat.task is None and seat.waiting:
-                        self._begin(seat, orders)
+                        self._begin(seat, orders, ledger)
                 for seat in self._finished():
                     self._take(seat, ledger)
                 if doing == "built":
@@ -539,7 +549,7 @@ class WorkerPool:
         if rest:
             seat.waiting.append(rest)
 
-    def _begin(self, seat: _Seat, orders: Mapping[int, Order]) -> None:
+    def _begin(self, seat: _Seat, orders: Mapping[int, Order], ledger: "_Ledger") -> None:
         """Send a worker its next task."""
         parts = seat.waiting.pop(0)
         batch = []
@@ -556,7 +566,8 @@ class WorkerPool:
             task.future = Future()
             task.future.set_result([])
             return
-        task.until = now() + self._allowed(batch)
+        task.seconds = self._allowed(seat, batch) * 2 ** max(ledger.losses.get(number, 0) for number in parts)
+        task.until = now() + task.seconds
         task.future = seat.worker.send(batch)
 
     def _by_value(self, order: Order) -> Order:
@@ -567,10 +578,10 @@ class WorkerPool:
             return Order("restore", order.part, content=(read_saved(*order.content), order.content[1]))
         return order
 
-    def _allowed(self, batch: Sequence[Order]) -> float:
-        """Return the seconds that a worker may take for orders."""
+    def _allowed(self, seat: _Seat, batch: Sequence[Order]) -> float:
+        """Return the seconds that a worker may take for orders; twice as many if the last worker did not reply."""
         known = [self._longest.get(_kind(order)) for order in batch]
-        patience = self._patience * (FIRST_TIME if None in known else 1.0)
+        patience = self._patience * (FIRST_TIME if seat.is_new or None in known else 1.0)
         return patience + SLOWER * sum(seconds for seconds in known if seconds is not None)
 
     def _finished(self) -> list[_Seat]:
@@ -598,7 +609,7 @@ class WorkerPool:
         except WorkerLostError as error:
             self._lose(seat, str(error), ledger)
             return
-        seat.task = None
+        seat.task, seat.is_new = None, False
         failed: dict[int, str] = {}
         for order, reply in zip(task.orders, replies, strict=True):
             if order.part in failed:
@@ -632,9 +643,8 @@ class WorkerPool:
         """
         assert task.future is not None
         if not task.future.done():
-            took = self._allowed(task.orders)
             raise WorkerLostError(
-                f"no reply within {took:.1f} s" if seat.worker.is_alive() else "the worker has left the cluster"
+                f"no reply within {task.seconds:.1f} s" if seat.worker.is_alive() else "the worker has left the cluster"
             )
         try:
             replies = task.future.result()
