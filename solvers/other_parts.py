@@ -18,7 +18,7 @@ from .solution import Solution
 
 @dataclass(frozen=True)
 class WithOtherParts:
-    """What a strategy for the trunk proves in a game with other parts, in that game's payoffs.
+    """The bounds that a strategy for the trunk proves in a game with other parts, in that game's payoffs.
 
     Attributes
     ----------

@@ -198,13 +198,7 @@ def _ask(
     with time_limited(limit), _listening(progress, title, time_limit) as listener:
         problem, chosen = _chosen(method, problem)
         options = options_of(
-            chosen,
-            problem,
-            tol=tol,
-            max_iterations=max_iterations,
-            time_limit=time_limit,
-            progress=listener,
-            **others,
+            chosen, problem, tol=tol, max_iterations=max_iterations, time_limit=time_limit, progress=listener, **others
         )
         if checkpoint is None:
             return _solved(found, problem, chosen, options)

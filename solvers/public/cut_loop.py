@@ -26,7 +26,7 @@ from ..methods import RegretMethod
 from ..outcome import Options, Outcome
 from ..solution import RunState
 from ..uniform_play import by_best_responses
-from .exits import PlayedPart, Trunk, restored
+from .exits import PlayedPart, Trunk
 
 
 class CutStepper(Stepper):
@@ -100,19 +100,18 @@ class CutStepper(Stepper):
         return total
 
     def saved(self) -> Saved:
-        """Return the state of the trunk and of all parts."""
-        found = {f"trunk {name}": array for name, array in self.trunk.saved().items()}
-        for number, one in enumerate(self.pool.saved()):
-            found |= {f"part {number} {name}": array for name, array in one.items()}
-        return {"due": [self.next_check], **found}
+        """Return the state of the trunk and of all parts, or the names of the files in which the parts are."""
+        trunk, parts = self.trunk.saved(), self.pool.saved()
+        named = {f"trunk {name}": array for name, array in trunk.items()}
+        return {"due": [self.next_check], **named, **{f"part {name}": array for name, array in parts.items()}}
 
     def restore(self, saved: Saved) -> None:
         """Restore the state."""
-        restored(self.trunk, saved, "trunk ")
-        parts = [
+        trunk, parts = (
             {name.removeprefix(prefix): array for name, array in saved.items() if name.startswith(prefix)}
-            for prefix in (f"part {number} " for number in range(len(self.form.parts)))
-        ]
+            for prefix in ("trunk ", "part ")
+        )
+        self.trunk.restore(trunk)
         self.pool.restore(parts)
         (self.next_check,) = (int(each) for each in saved["due"])
 

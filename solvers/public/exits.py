@@ -10,7 +10,7 @@ from ...seqform.arrays import Floats, Indices
 from ...seqform.cut_form import Part
 from ...seqform.public_form import PublicForm
 from ...seqform.public_profile import PublicProfile
-from ..checkpoint import Saved, fill
+from ..checkpoint import fill
 from ..methods.rules import Rule
 from ..regret.local_rule import rule_numbers
 from .arrays import ASCEND, DESCEND, WORK, WalkArrays
@@ -182,8 +182,3 @@ class PlayedPart(Piece):
         values = np.zeros(reaches.shape)
         values[:, : found.shape[1]] = found
         return values
-
-
-def restored(piece: Piece, saved: Saved, prefix: str) -> None:
-    """Restore a piece from those entries of a checkpoint whose names begin with a prefix."""
-    piece.restore({name.removeprefix(prefix): array for name, array in saved.items() if name.startswith(prefix)})

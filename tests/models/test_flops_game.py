@@ -91,7 +91,7 @@ def test_the_plan_tells_memory_and_traffic(tmp_path: Path) -> None:
     ("wrong", "message"),
     [
         (FILE.replace("flops =", "flop ="), "flop"),
-        (FILE.replace('["Td9d6h", "AsKd2c:2"]', '["Td9d6hQc"]'), "expected three cards"),
+        (FILE.replace('["Td9d6h", "AsKd2c:2"]', '["Td9d6hQc"]'), "has another number of cards, expected three"),
         (FILE.replace('["Td9d6h", "AsKd2c:2"]', '"flop:25"'), "flops is 'flop:25'.*did you mean '?flops"),
         (FILE.replace("AA, KQs", "AsAh, KQs"), "the range of sb distinguishes suits, expected whole classes"),
         (FILE.replace("sb =", "button ="), "button"),

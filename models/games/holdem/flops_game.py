@@ -128,7 +128,7 @@ class FlopsGame(Explained):
                 raise InvalidGameError(f"the range of {seat} distinguishes suits, expected whole classes, such as AKs")
         for flop in self.boards:
             if len(read_board(flop.board, self.deck)) != 3:
-                raise InvalidGameError(f"flops: {shown(flop.board)} is no flop, expected three cards")
+                raise InvalidGameError(f"flops: {shown(flop.board)} has another number of cards, expected three")
         _ = self.exits  # amounts that are not whole chips are rejected now
 
     @classmethod
@@ -260,7 +260,7 @@ class FlopsGame(Explained):
 
     @cached_property
     def parts(self) -> tuple["FlopPart", ...]:
-        """What follows on each flop."""
+        """The play on each flop."""
         splits = tuple(self.rules.payoff(self._betting[0][node], 0) for node in self.exits)
         return tuple(
             FlopPart(
@@ -377,7 +377,7 @@ def _is_opening(value: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class FlopPart:
-    """What follows on a flop, after each exit of the trunk.
+    """The play on a flop, after each exit of the trunk.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What solving hold'em from the blinds to the river takes, before anything is built."""
+"""The memory, traffic and time of solving hold'em from the blinds to the river, before anything is built."""
 
 from dataclasses import dataclass
 
