@@ -10,6 +10,8 @@ from ..seqform.limits import now
 from ..seqform.sheet import Column, Row, Sheet, Table, counted, listed, seconds, setting, several
 from .errors import CommandLineError
 from .files import Record, check_files, write_json
+from .flops import describe as describe_flops
+from .flops import flops_of
 from .nodes import spot_of
 from .options import GameArgument, JsonOption
 from .progress import waiting
@@ -62,6 +64,9 @@ def info(
                 "'treeplex solve --hands' shows the strategy of hands"
             )
         return describe(spot, json)
+    flops = flops_of(loaded)
+    if flops is not None:
+        return describe_flops(flops, json)
     if public and loaded.rules is None:
         _ = loaded.public_tree  # raises before anything is built if there is none
     record, records = Record(json, ()), None

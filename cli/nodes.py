@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..seqform.strategy import Profile
 
 #: The games before the flop.
-PREFLOP = ("preflop", "three_handed")
+PREFLOP = ("preflop", "three_handed", "flops")
 #: Hands with a smaller remaining weight are shown only if they are named.
 _SHOWN = 5e-5
 
@@ -147,6 +147,10 @@ def view_of(game: "Game", profile: "Profile") -> Any:
         from ..models.games.holdem.preflop_solved import SolvedPreflop
 
         return SolvedPreflop(Preflop(**game.parameters), profile)
+    if game.name == "flops":
+        from ..models.games.holdem.flops_solved import SolvedFlops
+
+        return SolvedFlops(game.flops, profile)  # type: ignore[attr-defined]
     from ..models.games.holdem.three_handed import ThreeHanded
     from ..models.games.holdem.three_handed_solved import SolvedThreeHanded
 

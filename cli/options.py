@@ -233,6 +233,15 @@ ResumeOption = Annotated[
 SeedOption = Annotated[
     int | None, typer.Option(metavar="S", parser=whole, help="Random seed of sampling methods.", rich_help_panel=RUN)
 ]
+OnOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHERE",
+        rich_help_panel=RUN,
+        help="Where the flops of a game from the blinds to the river are solved: local:2 (two processes), "
+        "dask://HOST:PORT or ray://HOST:PORT; by default in this process.",
+    ),
+]
 
 
 # Groups of options

@@ -5,7 +5,19 @@ from typing import Annotated
 
 import typer
 
-from .options import CURVE, RUN, SPOT, AtOption, ChartOption, HtmlOption, JsonOption, Limits, PotTolOption, SeedOption
+from .options import (
+    CURVE,
+    RUN,
+    SPOT,
+    AtOption,
+    ChartOption,
+    HtmlOption,
+    JsonOption,
+    Limits,
+    OnOption,
+    PotTolOption,
+    SeedOption,
+)
 
 
 @dataclass(frozen=True)
@@ -52,10 +64,11 @@ class Asked:
 
 @dataclass(frozen=True)
 class SolveLimits(Limits):
-    """The limits of a solve, and its seed."""
+    """The limits of a solve, its seed, and where its parts are."""
 
     tol: PotTolOption = None
     seed: SeedOption = None
+    on: OnOption = None
 
 
 @dataclass(frozen=True)

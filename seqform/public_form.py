@@ -322,6 +322,11 @@ class PublicForm(ReadOnly):
         """
         return self.sequence_form().stakes if self.is_small else self.payoff_scale
 
+    #: Whatever else identifies the game.
+    _known_as: tuple[str, ...] = ()
+    #: Whether all payoffs are here; otherwise it is a :class:`~treeplex.seqform.cut_form.CutForm`.
+    is_whole: bool = True
+
     @property
     def is_small(self) -> bool:
         """Whether the payoffs have no showdowns and can quickly be converted to a matrix."""
@@ -347,7 +352,7 @@ class PublicForm(ReadOnly):
                 for factor in (payoff.left, payoff.right):
                     parts += [factor.indptr, factor.indices, factor.data]
                 parts.append(payoff.chained)
-        return digest_of(parts)
+        return digest_of([*parts, *self._known_as])
 
     def path(self, node: int) -> tuple[Hashable, ...]:
         """Return the actions and cards that lead to a public state."""

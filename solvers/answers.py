@@ -67,7 +67,7 @@ def solution_sheet(solution: "Solution", asked: str = "", message: str = "", too
             *_preferences(solution),
             Row("iterations", solution.iterations, count),
             Row("seconds", took or solution.time_in_words),
-            Row("sequences", sizes_of(problem.game)["sequences"], listed),
+            Row("sequences", sizes_of(problem.game)["sequences"], listed, _in_trunk(problem.game)),
         ],
         [_constraints(solution), *([] if failed is None else _relaxations(failed))],
     )
@@ -161,11 +161,15 @@ def _exact_text(number: Any) -> str | None:
     return fraction_text(number) if isinstance(number, Fraction) else None
 
 
+def _in_trunk(game: Game) -> str:
+    return "" if game.public_form is None or game.public_form.is_whole else " in the trunk"
+
+
 def sizes_of(game: Game) -> dict[str, Any]:
     """Return the sizes of a game for :meth:`Solution.to_dict`."""
     public = game.public_form
     # Do not build a sequence form only to report its sizes.
-    if public is not None and not ("sequence_form" in vars(game) and public.is_zero_sum):
+    if public is not None and not ("sequence_form" in vars(game) and public.is_zero_sum and public.is_whole):
         sequences, infosets = list(public.num_sequences), list(public.num_infosets)
         return {"sequences": sequences, "infosets": infosets, "leaves": None, "nnz": None}
     form = game.sequence_form

@@ -107,6 +107,8 @@ def options_of(
         If an option has an invalid value.
     """
     limit = check_options(tol=tol, max_iterations=max_iterations, time_limit=time_limit, **others)
+    if others.get("on") is not None:
+        import_module("..distributed.places", __name__).check_place(others["on"], problem.game)
     if tol is None and method.keeps_runs and problem.objective_is_payoff:
         tol = problem.game.learned_to
     # Violations are not in payoff units, and neither are the objectives of some problems: see `Problem.unit`.

@@ -124,6 +124,8 @@ class Options:
     ----------
     answered : callable
         Called when the method has the strategies of its answer; ``None`` if the answer is only a part of another one.
+    on : str or None
+        Where the parts of a cut game are; ``None`` for this process.
     """
 
     tol: float
@@ -136,6 +138,7 @@ class Options:
     seed: int | None = None
     checkpoint: "Keeper | None" = None
     answered: Callable[[], None] | None = None
+    on: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

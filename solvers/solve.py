@@ -53,6 +53,7 @@ def solve(
     callback: Callable[[Progress], bool | None] | None = None,
     seed: int | None = None,
     checkpoint: "Checkpoint | str | PathLike[str] | None" = None,
+    on: str | None = None,
 ) -> Solution:
     """Solve a problem and certify the answer.
 
@@ -91,6 +92,9 @@ def solve(
         A file in which iterative methods save the run every minute and at its end. With
         ``Checkpoint(path, resume=True)`` the run is resumed, bit for bit as if it had never stopped; its iterations
         count from the beginning, and the time limit applies to this call.
+    on : str, optional
+        Where the parts of a game that is cut into parts are: ``"local:2"`` for two processes of this machine,
+        ``"dask://host:port"`` or ``"ray://host:port"``. The default is this process; the answer is the same.
 
     Returns
     -------
@@ -130,6 +134,7 @@ def solve(
         callback=callback,
         seed=seed,
         checkpoint=checkpoint,
+        on=on,
     )
 
 
@@ -178,32 +183,22 @@ def _ask(
     tol: Any = None,
     max_iterations: Any = None,
     time_limit: Any = None,
-    start: Any = None,
     progress: Any = None,
-    callback: Any = None,
-    seed: Any = None,
     checkpoint: Any = None,
+    **others: Any,
 ) -> Solution:
     """Check the arguments, choose the method and solve the problem."""
     check_problem(problem)
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise InvalidOptionError(f"progress is {shown(progress)}, expected True or a function")
     # Before the game is built, and whichever method is chosen.
-    limit = check_options(tol=tol, max_iterations=max_iterations, time_limit=time_limit, seed=seed, callback=callback)
+    limit = check_options(tol=tol, max_iterations=max_iterations, time_limit=time_limit, **others)
     named = method if isinstance(method, str) else getattr(method, "name", None)
     title = f"{problem.name} on {problem.given_game.spec}{f' by {named}' if named else ''}"
     with time_limited(limit), _listening(progress, title, time_limit) as listener:
         problem, chosen = _chosen(method, problem)
         options = options_of(
-            chosen,
-            problem,
-            tol=tol,
-            max_iterations=max_iterations,
-            time_limit=time_limit,
-            start=start,
-            progress=listener,
-            callback=callback,
-            seed=seed,
+            chosen, problem, tol=tol, max_iterations=max_iterations, time_limit=time_limit, progress=listener, **others
         )
         if checkpoint is None:
             return _solved(found, problem, chosen, options)

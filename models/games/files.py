@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,6 +36,9 @@ class Format(NamedTuple):
     binary: bool = False
 
 
+#: The classes of declared games other than patrols and matrices, by a key that only their files have, and the class of
+#: all others.
+DECLARED, _SPOT = {"flops": ".holdem.flops_game:FlopsGame"}, ".holdem.spot:HoldemSpot"
 #: The formats by name: their suffixes without the dot.
 FORMATS = {
     "efg": Format("the tree", "read_efg", "write_efg"),
@@ -176,9 +180,10 @@ def _game_of_toml(path: str) -> "Game":
         return PatrolGame(read_patrol(path))
     if "payoffs" in declared and "board" not in declared:
         return Game(Path(path).stem, spec=path, tree=declared_payoffs(declared).freeze())
-    from .holdem import HoldemSpot
-
-    return HoldemSpot.from_file(path).game
+    reader = DECLARED.get(next((key for key in DECLARED if key in declared), ""), _SPOT)
+    module, _, name = reader.partition(":")
+    game: Game = getattr(import_module(module, __package__), name).from_file(path).game
+    return game
 
 
 def _is_spot(path: str) -> bool:

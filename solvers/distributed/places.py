@@ -3,7 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from ...seqform.errors import UnsupportedProblemError, nearest, one_line, shown
+from ...seqform.errors import InvalidOptionError, UnsupportedProblemError, nearest, one_line, shown
+from ...seqform.game import Game
 
 #: The forms of a place, as messages list them.
 FORMS = "local:N, dask://HOST:PORT, dask://local:N, ray://HOST:PORT, ray://auto or ray://local:N"
@@ -83,3 +84,15 @@ def read_place(text: str | Place, name: str = "on") -> Place:
     hint = nearest(engine, _ENGINES) if engine not in _ENGINES else ""
     received = f"{name} {one_line(given)}{hint}:" if name.startswith("--") else f"{name} is {shown(text, 60)}{hint},"
     raise UnsupportedProblemError(f"{received} expected {FORMS}")
+
+
+def check_place(on: str, game: Game) -> None:
+    """Raise an error unless a text is a place, and a game has parts to distribute.
+
+    Raises
+    ------
+    UnsupportedProblemError, InvalidOptionError
+    """
+    read_place(on)
+    if game.public_form is None or game.public_form.is_whole:
+        raise InvalidOptionError(f"on is {shown(on)}, but {game.spec} is not cut into parts")

@@ -12,6 +12,7 @@ from ...models.problems.robust import PartlyFree
 from ...models.saddle import SAFETY, PlayerView, Saddle
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
+from ...seqform.cut_form import CutForm
 from ...seqform.game import Game
 from ...seqform.limits import compiling, counted_now
 from ...seqform.polytope import best_response_plan
@@ -42,7 +43,8 @@ FIRST_LOOK = 32
 def serves(method: RegretMethod, problem: Problem, start: Any) -> bool:
     """Whether the loop on a public form takes a problem: a single program, with alternating updates and averages."""
     return (
-        method.bias is None
+        not (isinstance(problem.game.public_form, CutForm) and not (isinstance(problem, Nash) and start is None))
+        and method.bias is None
         and method.updates == "alternating"
         and method.iterate == "average"
         and not method.initial_regrets
@@ -373,6 +375,10 @@ def _by_evaluation(problem: EpsilonNash) -> Outcome | None:
 
 def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     """Iterate on the public form until the certificate meets the tolerance or a limit is reached."""
+    if isinstance(problem.game.public_form, CutForm):
+        from . import cut_loop
+
+        return cut_loop.run(method, problem, options, _number(method, problem, options))
     if isinstance(problem, EpsilonNash) and problem.constraints:
         at_once = _by_evaluation(problem)
         if at_once is not None:

@@ -29,7 +29,8 @@ _FEW = 2**14
 _SHARE_OF_BUDGET = 4  # a certificate takes the game's size divided by this from the budget
 
 
-def _average(state: PlayArrays) -> AverageArrays:
+def average_of(state: PlayArrays) -> AverageArrays:
+    """Return the averages of a state, for evaluations."""
     return AverageArrays(tuple(sums.view(np.uint8) for sums in state.sums), state.sums[0].itemsize)
 
 
@@ -73,7 +74,7 @@ class PublicKernel:
 
     def __getstate__(self) -> dict[str, Any]:
         """Omit the threads, which cannot be copied, and cached data."""
-        return {name: value for name, value in vars(self).items() if name not in ("_pool", "_rooms", "_doubles")}
+        return {name: value for name, value in vars(self).items() if name not in ("_pool", "_rooms", "doubles")}
 
     def _term_arrays(self, number: Any) -> TermArrays:
         return no_terms(number, len(self.layout.boards)) if self.terms is None else self.terms.arrays(number)
@@ -86,8 +87,13 @@ class PublicKernel:
     def _rooms(self) -> list[Any]:
         return self.layout.rooms(self._walked, self.threads, self._num_rows)
 
+    @property
+    def own(self) -> tuple[Any, Any, list[Any]]:
+        """The game, a problem's terms, and each thread's scratch arrays, in the precision of runs."""
+        return self._game, self._terms, self._rooms
+
     @cached_property
-    def _doubles(self) -> tuple[Any, Any, Any]:
+    def doubles(self) -> tuple[Any, Any, Any]:
         """The game, a problem's terms, and scratch arrays, in float64."""
         terms = self._term_arrays(np.float64)
         if self.number is np.float64:
@@ -222,7 +228,7 @@ class PublicKernel:
 
     def price(self, prices: Floats) -> None:
         """Use these multipliers of the rows in evaluations, instead of none."""
-        _, terms, _ = self._doubles
+        _, terms, _ = self.doubles
         for player in (0, 1):
             paid = terms.payments[player]
             paid[:] = terms.tilts[player] if len(terms.tilts[player]) else 0.0
@@ -232,7 +238,7 @@ class PublicKernel:
 
     def excesses(self) -> Floats:
         """Return by how much the rows of the last evaluated player exceed their limits."""
-        _, terms, rooms = self._doubles
+        _, terms, rooms = self.doubles
         found: Floats = rooms[0].tally[-1] - terms.limits
         return found
 
@@ -245,8 +251,10 @@ class PublicKernel:
         numbers = len(self.layout.form.players) * max(map(len, self.layout.form.states))
         if self.terms is not None or numbers > _FEW or PATIENCE.left <= 0:
             return True
-        game, terms, rooms = self._doubles
-        if is_ready(evaluate_public, WalkArrays(game, terms, _average(state), rooms[0], None), ITERATE, 0, 0, 1, True):
+        game, terms, rooms = self.doubles
+        if is_ready(
+            evaluate_public, WalkArrays(game, terms, average_of(state), rooms[0], None), ITERATE, 0, 0, 1, True
+        ):
             return True
         PATIENCE.left -= numbers // _SHARE_OF_BUDGET
         return False
@@ -258,8 +266,8 @@ class PublicKernel:
         others. Payoffs at leaves are multiplied by ``scale``. Other payments of a problem, and limits of the player's
         actions, are included.
         """
-        game, terms, rooms = self._doubles
-        average = _average(state)
+        game, terms, rooms = self.doubles
+        average = average_of(state)
         terms.scales[player] = scale
 
         def call(room: Any, what: int, first: int, end: int) -> float:
@@ -277,4 +285,4 @@ class PublicKernel:
     def values(self, state: PlayArrays, player: int) -> dict[int, Floats]:
         """Return a player's counterfactual values under the averages, by node of the root's board, in payoff units."""
         self.evaluate(state, player, best=False)
-        return self.layout.values(self._doubles[2][0].top, player)
+        return self.layout.values(self.doubles[2][0].top, player)

@@ -514,6 +514,23 @@ class PublicLayout:
         layout[1:] = (np.cumsum(needed[1:]) - needed[1:].ravel()).reshape(-1, 2)
         return layout, int(needed[0].sum()), int(needed[1:].sum())
 
+    def slim(self) -> None:
+        """Free what the compiled loop does not need: afterwards strategies and values of nodes cannot be read.
+
+        The rest is about a third of a large game's tables.
+        """
+        _ = self._arrays, self.bases, self.widths, self.scales
+        self._tables, self._above, self._matrices, self.nodes = [], [], [], self.nodes[:1]
+        self.orders = self.orders[:1]
+        self._nodes_of, self._leaf_groups, self._places = [], [], self._places[:0]
+        del self.form
+
+    @property
+    def top(self) -> tuple[int, int]:
+        """Where reaches and values begin in the scratch array of the root's board."""
+        reaches, values = self._room[0][0]
+        return int(reaches), int(values)
+
     @cached_property
     def groups(self) -> Indices:
         """The starts of the groups of the boards after the root's, and the end of the last group."""

@@ -1,6 +1,7 @@
 from .board_sets import BoardSet as BoardSet
 from .cards import Range as Range
 from .cards import read_board as read_board
+from .flops_game import FlopsGame as FlopsGame
 from .likely import with_likely_locks as with_likely_locks
 from .locks import Lock as Lock
 from .preflop import Preflop as Preflop

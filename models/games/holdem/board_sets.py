@@ -162,7 +162,7 @@ class BoardSet:
 
     def _check_suits(self) -> None:
         """Raise an error if ranges or locks distinguish suits: flops of a class then differ."""
-        because = [f"the range of {seat}" for seat, one in zip(SEATS, self.spot._ranges, strict=True) if _uneven(one)]
+        because = [f"the range of {seat}" for seat, one in zip(SEATS, self.spot._ranges, strict=True) if is_uneven(one)]
         because += [f"the lock {shown(str(lock), 60)}" for lock in self.spot.locks if _names_suits(lock)]
         if because:
             raise InvalidGameError(
@@ -183,7 +183,7 @@ def _weight(text: str, written: str) -> float:
     return weight
 
 
-def _uneven(given: Range) -> bool:
+def is_uneven(given: Range) -> bool:
     """Whether a range distinguishes suits."""
     ranks, suits = np.divmod(HANDS, 4)
     for low in range(3):  # exchanging neighbours generates all exchanges
@@ -198,7 +198,7 @@ def _names_suits(lock: Any) -> bool:
     """Whether a lock distinguishes suits, by its hands or by a dealt card."""
     dealt = any("deal" in step.lower() and not is_any_card(step) for step in lock.at.split(","))
     by_hand = [key for key, value in lock.strategy.items() if isinstance(value, Mapping)]
-    return dealt or any(_uneven(Range.parse(text)) for text in (lock.hands, *by_hand))
+    return dealt or any(is_uneven(Range.parse(text)) for text in (lock.hands, *by_hand))
 
 
 # The file

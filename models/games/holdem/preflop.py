@@ -1,6 +1,6 @@
 """Heads-up hold'em before the flop: 169 classes of hands, a menu of raises, and values after the flop."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -141,6 +141,8 @@ class Preflop(Posts):
     ante: Ante = 0
     bb_ante: BigBlindAnte = 0
     straddle: Straddle = 0
+    #: The first raise is to one of these multiples of the amount to call.
+    openings: ClassVar[Sequence[int | Fraction]] = OPENINGS
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -202,7 +204,7 @@ class Preflop(Posts):
             yield (name, amount) if amount < self.most else ("all-in", self.most)
             return
         if state.raised < self.raises:
-            for amount in [one * level for one in OPENINGS] if level == self.opened else [AGAIN * level]:
+            for amount in [one * level for one in self.openings] if level == self.opened else [AGAIN * level]:
                 if amount < self.most:
                     yield f"raise {float(amount):.10g}", amount
         yield "all-in", self.most

@@ -65,12 +65,16 @@ class SolvedPreflop:
         InvalidGameError
             If there is no such node; the message lists the possible continuations.
         """
-        return PreflopNode(self, self.form.find(line))
+        return self.node(self.form.find(line))
+
+    def node(self, node: int) -> "PreflopNode":
+        """Return the node with an index of the public form."""
+        return PreflopNode(self, node)
 
     def __iter__(self) -> "Iterator[PreflopNode]":
         """Iterate over all nodes at which somebody moves before the flop."""
         for node in self.form.decisions.tolist():
-            found = PreflopNode(self, node)
+            found = self.node(node)
             if not found.state.street:
                 yield found
 

@@ -78,9 +78,14 @@ class SpotSize:
         return 8 * self.kept
 
     @property
+    def num_nodes(self) -> int:
+        """Number of all nodes of the public tree."""
+        return self.nodes + self.leaves + self.others
+
+    @property
     def form_bytes(self) -> int:
         """Bytes of the public tree and of tables of hands and boards."""
-        return _NODE * (self.nodes + self.leaves + self.others) + _HAND * self.held
+        return _NODE * self.num_nodes + _HAND * self.held
 
     @property
     def total_bytes(self) -> int:

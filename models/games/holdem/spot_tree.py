@@ -32,7 +32,7 @@ def about_nodes(size: SpotSize) -> str:
     >>> about_nodes(SpotSize(900, 1_000, 100, *4 * [0])), about_nodes(SpotSize(1_000_000, 2_000_000, 100_000, *4 * [0]))
     ('2,000', '3.1 million')
     """
-    count = size.nodes + size.leaves + size.others
+    count = size.num_nodes
     return f"{count:,}" if count < 1_000_000 else f"{count / 1e6:.3g} million"
 
 
