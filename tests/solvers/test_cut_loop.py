@@ -1,5 +1,8 @@
 """Tests of the loop on games that are cut into a trunk and parts."""
 
+import os
+import signal
+import sys
 from functools import cache, partial
 from itertools import permutations
 from pathlib import Path
@@ -7,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from toy_parts import processes
 
 from treeplex import Nash, load_game, solve
 from treeplex.models.games.holdem import FlopsGame, HoldemSpot, Preflop
@@ -19,9 +23,10 @@ from treeplex.seqform.public_form import Boards, PublicForm
 from treeplex.seqform.public_payoff import Leaves
 from treeplex.seqform.rules import CHANCE, TERMINAL
 from treeplex.solvers import Checkpoint
+from treeplex.solvers.dispatch import options_of
 from treeplex.solvers.methods import DCFR, PCFRPlus
 from treeplex.solvers.other_parts import with_other_parts
-from treeplex.solvers.public.cut_loop import CutStepper
+from treeplex.solvers.public.cut_loop import CutStepper, playing
 from treeplex.solvers.public.exits import PlayedPart
 from treeplex.solvers.public.kernel import PublicKernel
 
@@ -178,3 +183,26 @@ def test_parts_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("TREEPLEX_MEMORY", "2MB")
     with pytest.raises(GameTooLargeError, match="solve in 16 bits"):
         solve(Nash(small().game), DCFR(precision="single"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("on", ["local:2", "dask://local:2", "ray://local:2"])
+def test_killed_workers_change_no_bit_of_a_solution(on: str) -> None:
+    pytest.importorskip({"local": "treeplex", "dask": "distributed"}.get(on.split(":", maxsplit=1)[0], "ray"))
+    method, problem, rng = DCFR(), Nash(small(2).game), np.random.default_rng(7)
+    kills = set(rng.choice(np.arange(1, 30), 3, replace=False).tolist())
+    found = []
+    for where in ("local:1", on):
+        options = options_of(method, problem, tol=0.0, max_iterations=30, on=where)
+        with playing(method, problem, options, np.float32) as loop:
+            for done in range(30):
+                if where == on and done in kills:
+                    workers = processes(loop.pool)
+                    os.kill(workers[int(rng.integers(len(workers)))], signal.SIGKILL)
+                loop.step(1)
+            loop.check()
+            found.append((loop.best_responses, loop.evaluate(0, best=False), loop.pool.traffic.lost))
+    assert found[0][:2] == found[1][:2]
+    assert found[1][2] == 3
