@@ -21,9 +21,9 @@ from .files import STANDARD_OUTPUT, Record, check_distinct, check_files, check_w
 from .options import HtmlOption, JsonOption, Limits, reader, whole
 from .outputs import Output, Outputs, page
 from .progress import solving, waiting
-from .solution import message_of, print_solution
+from .solution import message_of
 from .solve import KEYS
-from .tables import print_sheet, print_table
+from .tables import print_sheet, print_table, seconds_text
 
 if TYPE_CHECKING:
     from ..models.games.patrol import Attack, Attacker, Patrol, PatrolGame
@@ -483,7 +483,11 @@ class _Plan:
 
     def print(self) -> None:
         """Print the solution, and a line per change."""
-        print_solution(self.solution, "patrol")
+        from ..solvers.answers import solution_sheet
+        from ..solvers.patrol_words import sheet_in_sides
+
+        told = solution_sheet(self.solution, "patrol", message_of(self.solution), seconds_text())
+        print_sheet(sheet_in_sides(told))
         if self.robust is not None and self.robust.outcomes:
             print_table(self.robust.table)
         if self.outcome is not None:

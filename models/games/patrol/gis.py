@@ -135,8 +135,12 @@ def _street_features(
     totals = [layer.streets.sum(axis=0) for layer in view.layers]
     for number, street in enumerate(view.streets):
         move = roads.move_between[street.source, street.target]
-        ends = {"source": roads.nodes[street.source], "target": roads.nodes[street.target]}
-        own = {"feature": "street", "name": street.name} | ends | {"oneway": street.one_way, "closed": street.closed}
+        ends = {"source": roads.shown_nodes[street.source], "target": roads.shown_nodes[street.target]}
+        own = (
+            {"feature": "street", "name": roads.streets[move] if roads.streets and roads.streets[move] else street.name}
+            | ends
+            | {"oneway": street.one_way, "closed": street.closed}
+        )
         kept = dict(roads.kept[move]) if roads.kept else {}
         yield _feature(_line(roads, places, move), kept | own | _totals(view, totals, prices, number))
 
@@ -145,7 +149,7 @@ def _place_features(
     roads: RoadMap, view: MapView, places: Sequence[Sequence[float]], prices: Floats | None
 ) -> Iterator[dict[str, Any]]:
     totals = [layer.nodes.sum(axis=0) for layer in view.layers]
-    for node, name in enumerate(roads.nodes):
+    for node, name in enumerate(roads.shown_nodes):
         kept = {key: values[node] for key, values in roads.attributes.items() if values[node]}
         marks = {kind: node in nodes for kind, nodes in view.marks.items()}
         found = _totals(view, totals, prices, node)

@@ -129,7 +129,7 @@ class Schedule(Displayed):
 
     def _stretches(self, walks: Walks, place: int) -> Iterator[tuple[int, int, str, str, str]]:
         patrol, walker = patrol_of(self.game), walks.walker
-        names = patrol.map.nodes
+        names = patrol.map.shown_nodes
 
         def what(made: tuple[int, bool]) -> str | int:
             """Return the common activity of an interval's steps: why the unit stays, or the move that it makes."""
@@ -350,7 +350,7 @@ def units_strategy(game: Game, plan: Strategy | Profile, what: str) -> Strategy:
         raise UnsupportedProblemError(f"{game.spec} has no units, and therefore no {what}")
     strategy = plan[1] if isinstance(plan, Profile) else check_strategy(plan, "plan")
     if strategy.player != 1:
-        raise InvalidStrategyError("plan is a strategy of the attackers, expected a strategy of the units (player 1)")
+        raise InvalidStrategyError("plan is a strategy of the attackers, expected a strategy of the units")
     check_same_game(strategy, game)
     return strategy
 
