@@ -241,8 +241,9 @@ def write_schedule(
         <treeplex.models.games.patrol.Schedule.save>` writes them. GPX needs longitudes and latitudes: positions in a
         named projection are converted.
     first, minutes
-        As for :meth:`Schedule.to_ics <treeplex.models.games.patrol.Schedule.to_ics>`. GPX has times in UTC, so a local
-        time zone of the computer is assumed.
+        As for :meth:`Schedule.to_ics <treeplex.models.games.patrol.Schedule.to_ics>`. With `first` and a time zone of
+        the patrol's clock, GPX has times in UTC, and GeoJSON has local times with their offset from UTC. Otherwise both
+        have local times without a zone.
 
     Raises
     ------
@@ -255,7 +256,7 @@ def write_schedule(
     """
     suffix = check_suffix(path, "a schedule", OF_SCHEDULES)
     if suffix in (".csv", ".ics"):
-        drawn.save(path, **({} if suffix == ".csv" else {"first": first, "minutes": minutes}))
+        drawn.save(path, first=first, minutes=minutes)
         return
     roads = patrol_of(drawn.game).map
     routes = list(_timed_routes(drawn, _places(roads), first, minutes))
@@ -276,7 +277,7 @@ def write_schedule(
         for moment, place in points:
             east, north = turned(place)
             point = SubElement(segment, "trkpt", lat=f"{north:.7f}", lon=f"{east:.7f}")
-            SubElement(point, "time").text = f"{moment.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
+            SubElement(point, "time").text = _stamp(moment)
     indent(top)
     write_bytes(path, b'<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(top, encoding="utf-8") + b"\n")
 
@@ -287,10 +288,20 @@ def _timed_routes(
     """Yield the unit, the day, and the points of each route with their times."""
     roads = patrol_of(drawn.game).map
     begins, minutes = drawn.clock(first, minutes)
+    clock = patrol_of(drawn.game).clock
+    zone = None if clock is None or first is None else clock.zone
+
+    def later(day_begins: dt.datetime, steps: int) -> dt.datetime:
+        """Return the time after a number of steps, also where clocks are changed."""
+        passed = dt.timedelta(minutes=minutes * steps)
+        if zone is None:
+            return day_begins + passed
+        return (day_begins.replace(tzinfo=zone).astimezone(dt.UTC) + passed).astimezone(zone)
+
     routes: dict[tuple[str, int], list[tuple[dt.datetime, Sequence[float]]]] = {}
     for row in drawn.rows():
         midnight = begins + dt.timedelta(days=row["day"] - 1)
-        leaves, arrives = (midnight + dt.timedelta(minutes=minutes * row[key]) for key in ("leaves", "arrives"))
+        leaves, arrives = (later(midnight, row[key]) for key in ("leaves", "arrives"))
         source, target = (roads.node(row[key]) for key in ("from", "to"))
         points = routes.setdefault((row["unit"], row["day"]), [])
         if not points:
@@ -306,6 +317,12 @@ def _timed_routes(
         ]
     for (unit, day), points in routes.items():
         yield unit, day, points
+
+
+def _stamp(moment: dt.datetime) -> str:
+    """Return a time of GPX: in UTC if its zone is known, otherwise as it is, without a zone."""
+    zoned = moment.tzinfo is not None
+    return f"{moment.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%SZ}" if zoned else f"{moment:%Y-%m-%dT%H:%M:%S}"
 
 
 def _passed(line: Sequence[Sequence[float]]) -> list[float]:
