@@ -561,7 +561,7 @@ def _time(data: Mapping[str, Any], attribute: str, rate: float, edge: str) -> fl
     if not 0.0 < value / rate <= _LONGEST:
         what = shown(data[attribute], 40)
         raise InvalidGameError(
-            f"{attribute} of {edge} is {what}, expected a positive number of at most {_LONGEST:,} steps"
+            f"{attribute} of {edge} is {what}, expected more than 0, for a travel time of at most {_LONGEST:,} steps"
         )
     return value / rate
 
