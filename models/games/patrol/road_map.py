@@ -271,7 +271,7 @@ class RoadMap(ReadOnly):
 
     def shown(self, node: Hashable) -> str:
         """Return the name of a node as it is shown; the argument itself if it is not on the map."""
-        number = self._numbers.get(name_of(node))
+        number = self._number(node)
         return name_of(node) if number is None else self.shown_nodes[number]
 
     def street(self, move: int) -> str:
@@ -333,8 +333,17 @@ class RoadMap(ReadOnly):
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
-        known = (self.shown_nodes, self.nodes)
-        return {**self.ids, **{name: number for names in known for number, name in enumerate(names)}}
+        return {**self.ids, **{name: number for number, name in enumerate(self.nodes)}}
+
+    @cached_property
+    def _shown_numbers(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.shown_nodes)}
+
+    def _number(self, name: Hashable) -> int | None:
+        """Return the index of a node; the names that are shown are only made for names that are not the map's."""
+        called = name_of(name)
+        number = self._numbers.get(called)
+        return self._shown_numbers.get(called) if number is None else number
 
     def node(self, name: Hashable, what: str = "the node") -> int:
         """Return the index of a node.
@@ -344,14 +353,15 @@ class RoadMap(ReadOnly):
         InvalidGameError
             If there is no node of that name; the message begins with `what` and suggests the closest name.
         """
-        number = self._numbers.get(name_of(name))
+        number = self._number(name)
         if number is None:
-            hint = one_line(nearest(name_of(name), [*self._numbers, *self.named_streets]), 80)
+            known = [*self._numbers, *self._shown_numbers, *self.named_streets]
+            hint = one_line(nearest(name_of(name), known), 80)
             raise InvalidGameError(f"{what} is {shown(name, 60)}, which is not a node of the map{hint}")
         return number
 
     def __contains__(self, name: object) -> bool:
-        return name_of(name) in self._numbers
+        return self._number(name) is not None
 
     @cached_property
     def _blocks(self) -> Mapping[str, list[int]]:
