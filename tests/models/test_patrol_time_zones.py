@@ -2,6 +2,7 @@
 
 import csv
 import datetime as dt
+import json
 import re
 from pathlib import Path
 
@@ -43,6 +44,18 @@ def test_a_zone_gives_utc_also_where_clocks_are_changed(tmp_path):
     assert "2026-10-25T02:00:00Z" in times
     assert "2026-10-25T23:00:00Z" in times
     assert all(time.endswith("Z") for time in times)
+    days = (
+        len({time for time in times if time < "2026-10-25T12"}),
+        len({time for time in times if time > "2026-10-25T12"}),
+    )
+    assert days == (5, 5)  # four steps of an hour, though the clock shows 01:00 twice
+    write_schedule(_drawn("Europe/Dublin"), tmp_path / "days.geojson", _FIRST)
+    line = json.loads((tmp_path / "days.geojson").read_text(encoding="utf-8"))["features"][0]["properties"]
+    assert line["begins"] == "2026-10-24T23:00:00+01:00"
+    assert line["ends"] == "2026-10-25T02:00:00+00:00"
+    assert [dt.datetime.fromisoformat(time).astimezone(dt.UTC) for time in line["times"]] == sorted(
+        dt.datetime.fromisoformat(time) for time in times if time < "2026-10-25T12"
+    )
 
 
 @pytest.mark.parametrize(("timezone", "first"), [("", _FIRST), ("Europe/Dublin", None)])

@@ -261,9 +261,10 @@ def write_schedule(
     roads = patrol_of(drawn.game).map
     routes = list(_timed_routes(drawn, _places(roads), first, minutes))
     if suffix == ".geojson":
-        features = []
+        features, zone = [], _zone(drawn, first)
         for unit, day, points in routes:
-            times = [moment.isoformat(timespec="seconds") for moment, _ in points]
+            local = (moment if zone is None else moment.astimezone(zone) for moment, _ in points)
+            times = [moment.isoformat(timespec="seconds") for moment in local]
             told = {"feature": "route", "unit": unit, "day": day, "begins": times[0], "ends": times[-1], "times": times}
             features.append(_feature([place for _, place in points], told))
         write_bytes(path, json.dumps(_collection(roads, features), ensure_ascii=False).encode())
@@ -288,20 +289,14 @@ def _timed_routes(
     """Yield the unit, the day, and the points of each route with their times."""
     roads = patrol_of(drawn.game).map
     begins, minutes = drawn.clock(first, minutes)
-    clock = patrol_of(drawn.game).clock
-    zone = None if clock is None or first is None else clock.zone
-
-    def later(day_begins: dt.datetime, steps: int) -> dt.datetime:
-        """Return the time after a number of steps, also where clocks are changed."""
-        passed = dt.timedelta(minutes=minutes * steps)
-        if zone is None:
-            return day_begins + passed
-        return (day_begins.replace(tzinfo=zone).astimezone(dt.UTC) + passed).astimezone(zone)
+    zone = _zone(drawn, first)
 
     routes: dict[tuple[str, int], list[tuple[dt.datetime, Sequence[float]]]] = {}
     for row in drawn.rows():
         midnight = begins + dt.timedelta(days=row["day"] - 1)
-        leaves, arrives = (later(midnight, row[key]) for key in ("leaves", "arrives"))
+        if zone is not None:  # in UTC, because clocks may be changed on the way
+            midnight = midnight.replace(tzinfo=zone).astimezone(dt.UTC)
+        leaves, arrives = (midnight + dt.timedelta(minutes=minutes * row[key]) for key in ("leaves", "arrives"))
         source, target = (roads.node(row[key]) for key in ("from", "to"))
         points = routes.setdefault((row["unit"], row["day"]), [])
         if not points:
@@ -317,6 +312,12 @@ def _timed_routes(
         ]
     for (unit, day), points in routes.items():
         yield unit, day, points
+
+
+def _zone(drawn: Schedule, first: dt.datetime | None) -> dt.tzinfo | None:
+    """Return the time zone of a schedule, if it and the date are known."""
+    clock = patrol_of(drawn.game).clock
+    return None if clock is None or first is None else clock.zone
 
 
 def _stamp(moment: dt.datetime) -> str:
