@@ -358,6 +358,8 @@ def invoke(arguments: list[str]) -> int:
     bound_width()
     if len(arguments) > 1 and _SECOND.get(arguments[1]) == arguments[0]:
         arguments = [" ".join(arguments[:2]), *arguments[2:]]
+    elif len(arguments) > 1:
+        _check_second(*arguments[:2])
     command = application(arguments[0] if arguments else "", brief=_asks_for_help(arguments))
     try:
         asked = ["--help"] if arguments in ([], [ALL]) else arguments
@@ -368,6 +370,15 @@ def invoke(arguments: list[str]) -> int:
         return int(end.exit_code)
     except typer.Abort:
         raise KeyboardInterrupt from None
+
+
+def _check_second(first: str, second: str) -> None:
+    """Raise an error for a misspelt second word of a command, unless it names a file."""
+    known = [name for name, command in _SECOND.items() if command == first]
+    hint = "" if second.startswith("-") or Path(second).suffix or Path(second).exists() else nearest(second, known)
+    if hint:
+        meant = hint.replace("did you mean ", f"did you mean treeplex {first} ")
+        raise CommandLineError(f"{shown(second, 60)} is neither a file nor a command of treeplex {first}{meant}")
 
 
 def usage_message(error: Any) -> str:

@@ -21,9 +21,9 @@ from .files import STANDARD_OUTPUT, Record, check_distinct, check_files, check_w
 from .options import HtmlOption, JsonOption, Limits, reader, whole
 from .outputs import Output, Outputs, page
 from .progress import solving, waiting
-from .solution import message_of, print_solution
+from .solution import message_of
 from .solve import KEYS
-from .tables import print_sheet, print_table
+from .tables import print_sheet, print_table, seconds_text
 
 if TYPE_CHECKING:
     from ..models.games.patrol import Attack, Attacker, Patrol, PatrolGame
@@ -483,7 +483,11 @@ class _Plan:
 
     def print(self) -> None:
         """Print the solution, and a line per change."""
-        print_solution(self.solution, "patrol")
+        from ..solvers.answers import solution_sheet
+        from ..solvers.patrol_words import sheet_in_sides
+
+        told = solution_sheet(self.solution, "patrol", message_of(self.solution), seconds_text())
+        print_sheet(sheet_in_sides(told))
         if self.robust is not None and self.robust.outcomes:
             print_table(self.robust.table)
         if self.outcome is not None:
@@ -629,8 +633,8 @@ def patrol_schedule(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="When day 1 begins, such as 2026-05-04T08:00 (.ics, .gpx); by default today, when the patrol's clock "
-            "begins, or at 8:00.",
+            help="When day 1 begins, such as 2026-05-04T08:00 (.ics, .gpx, and dates in .csv); by default today, when "
+            "the patrol's clock begins, or at 8:00.",
         ),
     ] = None,
     minutes: Annotated[
@@ -682,6 +686,8 @@ def patrol_schedule(
         clock, today = loaded.patrol.clock, dt.date.today()
         begins = dt.datetime.combine(today, dt.time(8)) if clock is None else clock.moment(today)
 
+    dated = first if out is not None and Path(out).suffix.lower() == ".csv" else begins
+
     def report() -> None:
         which = count(days) if day is None else f"day {day} of {count(days)}"
         print_sheet(
@@ -695,15 +701,17 @@ def patrol_schedule(
         ExitStatus.SUCCESS if agrees else ExitStatus.FAILURE,
         report,
         lambda: {"days": days, "seed": chosen, "day": day, "units": units, "limits": told, "agrees": agrees},
-        Output("schedule", "--out", out, lambda path: write_schedule(drawn, path, begins, minutes), answers=True),
+        Output("schedule", "--out", out, lambda path: write_schedule(drawn, path, dated, minutes), answers=True),
     )
 
 
 def note_unused(out: str | None, dates: Mapping[str, object], others: Mapping[str, object] | None = None) -> None:
-    """Report options for dates that a table does not have, and options for a file that is not written."""
+    """Report a length of steps for a table, which does not use it, and options for a file that is not written."""
     given = [name for name, value in {**dates, **(others or {} if out is None else {})}.items() if value is not None]
-    if given and (out is None or Path(out).suffix.lower() == ".csv"):
-        why = "without --out" if out is None else f"in {out}: a table has no dates"
+    if out is not None:
+        given = [name for name in given if name == "--minutes" and Path(out).suffix.lower() == ".csv"]
+    if given:
+        why = "without --out" if out is None else f"in {out}: a table has times in steps"
         print_note(f"{' and '.join(given)} changes nothing {why}")
 
 

@@ -83,7 +83,9 @@ class _Files:
     ] = None
     begin: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="When day 1 begins, such as 2026-05-04T08:00 (.ics, and dates in .html)."),
+        typer.Option(
+            metavar="TIME", help="When day 1 begins, such as 2026-05-04T08:00 (.ics, and dates in .csv and .html)."
+        ),
     ] = None
     minutes: Annotated[
         float | None,
@@ -167,7 +169,7 @@ def patrol_roster(
         except InvalidStrategyError as problem:
             raise CommandLineError(_as_option(str(problem))) from None
         _ = drawn.foresight  # computed before the answer is printed
-    if begins is None and loaded.patrol.clock is not None:
+    if begins is None and loaded.patrol.clock is not None and not str(files.out).lower().endswith(".csv"):
         begins = loaded.patrol.clock.moment(dt.date.today())
     return Outputs(record).deliver(
         ExitStatus.FAILURE if drawn.repeated else ExitStatus.SUCCESS,

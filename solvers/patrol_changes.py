@@ -121,7 +121,7 @@ class CarriedPlan:
                 last = min(first + length - 1, patrol.steps)
                 units, others = (float(each[first : last + 1, goal].mean()) for each in both)
                 times = {"from": patrol.shown_time(first), "to": patrol.shown_time(last)}
-                yield {"goal": patrol.map.nodes[goal]} | times | {"units": units, "other_units": others}
+                yield {"goal": patrol.map.shown_nodes[goal]} | times | {"units": units, "other_units": others}
 
 
 def carry_plan(plan: PatrolPlan, game: PatrolGame) -> CarriedPlan:
@@ -200,7 +200,7 @@ def _lost(number: int, old: Patrol, new: Patrol, strategy: Strategy) -> Iterator
         steps, now = int(before.durations[move]), there.get((time, source, target))
         missing = [name for name in (source, target) if name not in new.map]
         if missing:
-            reason = f"{missing[0]} is not on the map"
+            reason = f"{old.map.shown(missing[0])} is not on the map"
         elif source != target and (source, target) not in streets:
             reason = "no street"
         elif now is None:
@@ -212,4 +212,6 @@ def _lost(number: int, old: Patrol, new: Patrol, strategy: Strategy) -> Iterator
         found.setdefault((source, target, reason), []).append((time, float(made[move])))
     for (source, target, reason), each in found.items():
         times = tuple(time for time, _ in each)
-        yield LostMove(unit, source, target, times, sum(often for _, often in each), reason)
+        yield LostMove(
+            unit, old.map.shown(source), old.map.shown(target), times, sum(often for _, often in each), reason
+        )

@@ -276,7 +276,7 @@ def changed_patrols(patrol: Patrol, text: str) -> Mapping[str, Patrol]:
     """
     word, _, rest = (part.strip() for part in text.strip().partition(" "))
     if text.strip() == "units":
-        bases = dict.fromkeys(patrol.map.nodes[patrol.unit_base(number)] for number in range(len(patrol.units)))
+        bases = dict.fromkeys(patrol.map.shown_nodes[patrol.unit_base(number)] for number in range(len(patrol.units)))
         more = [changed_patrols(patrol, f"unit {base}") for base in bases]
         fewer = [changed_patrols(patrol, f"without {unit.name}") for unit in patrol.units]
         return {name: one for each in (*more, *fewer) for name, one in each.items()}

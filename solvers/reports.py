@@ -76,6 +76,7 @@ from .outcome import Status
 from .parametric.frontier import Frontier, restricted_nash_frontier
 from .parametric.sensitivity import parametric_value
 from .parametric.trade_off import TradeOff
+from .patrol_words import blocks_in_sides
 from .solution import Solution
 from .solve import solve_part
 
@@ -242,14 +243,14 @@ def _patrol_page(solution: Solution, game: PatrolGame, again: str, more: Sequenc
         *_joint_routes(game, mixtures),
         *certificate_blocks(solution),
         prose(
-            "Player 0 represents the attackers and player 1 the units. Payoffs are the value of goals minus the "
-            "cost of meetings for the attackers, averaged over their types.",
+            "The attacker stands for all types of attackers, and the patrol for all units. Payoffs are the value of "
+            "goals minus the cost of meetings for the attackers, averaged over their types.",
             cls="dim",
         ),
         *([bullets(game.notes)] if game.notes else []),
         *_ending(solution, again),
     ]
-    return patrol_framed(Page(question_of(game), tuple(blocks)))
+    return patrol_framed(Page(question_of(game), tuple(blocks_in_sides(blocks))))
 
 
 def _attacks(game: PatrolGame, found: Sequence[Attack]) -> Element:

@@ -295,7 +295,7 @@ def case_outcomes(
     patrol_of(game)
     strategy = plan[1] if isinstance(plan, Profile) else check_strategy(plan, "plan")
     if strategy.player != 1:
-        raise InvalidStrategyError("plan is a strategy of the attackers, expected a strategy of the units (player 1)")
+        raise InvalidStrategyError("plan is a strategy of the attackers, expected a strategy of the units")
     check_same_game(strategy, game)
     posed = robust_game(game, robust, **how)
     if isinstance(posed, Solution):

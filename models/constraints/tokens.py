@@ -56,8 +56,9 @@ def pattern_of(symbols: tuple[str, ...], special: frozenset[str]) -> re.Pattern[
     return re.compile(rf'\s*(?:(?P<end>\Z)|(?P<quoted>")|(?P<symbol>{one_of})|(?P<word>[^\s{none_of}]+)|)')
 
 
-# Brackets around any characters except brackets, which may occur inside quotes.
-_BRACKETS = re.compile(r'\((?:[^()"]|"(?:[^"\\]|\\.)*")*\)')
+# Brackets around any characters except brackets, which may occur inside quotes and, in pairs, once inside the brackets.
+_INSIDE = r'[^()"]|"(?:[^"\\]|\\.)*"'
+_BRACKETS = re.compile(rf"\((?:{_INSIDE}|\((?:{_INSIDE})*\))*\)")
 # A number with the characters that follow it without a space; spaces are allowed around the bar of a fraction.
 _PART = r"""[^\s"':/()<>=@]*"""
 _WITH_BAR = re.compile(rf"{_PART}(?:\s*/\s*{_PART})?")

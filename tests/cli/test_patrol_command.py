@@ -158,6 +158,12 @@ def test_limits_that_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> N
         ),
         (["schedule", "roads.csv", "--begin", "2026-05-04T08:00Z"], "expected a local time such as 2026-05-04T08:00"),
         (["schedule", "roads.csv", "--dayz", "3"], "did you mean --day"),
+        (
+            ["lern", "log.csv"],
+            "'lern' is neither a file nor a command of treeplex patrol (did you mean treeplex patrol learn?)",
+        ),
+        (["rooster", "plan.npz"], "did you mean treeplex patrol roster?"),
+        (["town", *MAP], "the suffix of the map is ''"),
     ],
 )
 def test_mistakes_are_told_in_one_line(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -98,7 +98,7 @@ def attacks(game: Game, plan: Strategy | Profile) -> list[Attack]:
         )
     strategy = plan[1] if isinstance(plan, Profile) else check_strategy(plan, "plan")
     if strategy.player != 1:
-        raise InvalidStrategyError("plan is a strategy of the attackers, expected a strategy of the units (player 1)")
+        raise InvalidStrategyError("plan is a strategy of the attackers, expected a strategy of the units")
     check_same_game(strategy, game)
     party, watched, found = patrol.attacking, patrol.watched(), []
     for number, goal, payoff in by_attacker_and_goal(patrol):
@@ -114,5 +114,5 @@ def attacks(game: Game, plan: Strategy | Profile) -> list[Attack]:
         route = next((route for route in routes_of(one.name, walker, best, patrol, 1)), None)
         goes = route is not None and (earns > NOTHING or not one.may_stay_away)
         detections = float(met @ strategy.plan @ best) if goes else 0.0
-        found.append(Attack(one.name, patrol.map.nodes[goal], earns, detections, route if goes else None))
+        found.append(Attack(one.name, patrol.map.shown_nodes[goal], earns, detections, route if goes else None))
     return sorted(found, key=lambda one: -one.earns)

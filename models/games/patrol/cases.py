@@ -210,7 +210,7 @@ def _interval(value: Any, key: str, what: str, allowed: str) -> Interval:
 def _node(patrol: Patrol, given: Any, key: str, known: Sequence[str], kind: str) -> str:
     """Return the name of a node that is a goal or an entry of attackers."""
     with about(key):
-        name = patrol.map.nodes[patrol.map.node(given, key)]
+        name = patrol.map.shown_nodes[patrol.map.node(given, key)]
         if name not in known:
             raise InvalidGameError(f"{key} has {name}, which is {kind}{nearest(name, known)}; expected {one_of(known)}")
         return name
@@ -230,7 +230,7 @@ def _goal_intervals(patrol: Patrol, number: int) -> list[dict[str, Interval]]:
     found: list[dict[str, Interval]] = []
     for kind in range(len(patrol.attackers)):
         values = patrol.goal_values(kind)
-        found.append({patrol.map.nodes[node]: (values[node],) * 2 for node in np.flatnonzero(~np.isnan(values))})
+        found.append({patrol.map.shown_nodes[node]: (values[node],) * 2 for node in np.flatnonzero(~np.isnan(values))})
     declared = [dict(each) for each in found]
     names = [one.name for one in patrol.attackers]
     for key, table in _tables(patrol, number, "goals"):
@@ -288,7 +288,7 @@ def groups_of(patrol: Patrol) -> tuple[Group, ...]:
 
 
 def _name(patrol: Patrol, node: Any) -> str:
-    return patrol.map.nodes[patrol.map.node(node, "attackers")]
+    return patrol.map.shown_nodes[patrol.map.node(node, "attackers")]
 
 
 def _has_route(patrol: Patrol, one: Attacker) -> bool:

@@ -2,10 +2,11 @@
 
 import datetime as dt
 import re
+import zoneinfo
 from dataclasses import dataclass
 from functools import cached_property
 
-from ....seqform.errors import InvalidGameError, shown
+from ....seqform.errors import InvalidGameError, nearest, shown
 
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?")
 #: A window of times of day, such as ``22:00-24:00`` or ``22:00..24:00``.
@@ -25,11 +26,13 @@ class Clock:
         The time of day at time 0, such as ``"22:00"``.
     step : str
         The length of a step, such as ``"5 min"``, ``"30 s"`` or ``"1 h"``.
+    timezone : str, optional
+        The time zone by its name in the IANA database, such as ``"Europe/Dublin"``.
 
     Raises
     ------
     InvalidGameError
-        If one of them cannot be read, or a step is longer than a day.
+        If one of them cannot be read, a step is longer than a day, or the time zone is unknown.
 
     Examples
     --------
@@ -41,9 +44,23 @@ class Clock:
 
     begin: str
     step: str
+    timezone: str = ""
 
     def __post_init__(self) -> None:
-        _ = self._begins, self.seconds
+        _ = self._begins, self.seconds, self.zone
+
+    @cached_property
+    def zone(self) -> zoneinfo.ZoneInfo | None:
+        """The time zone, if it is known."""
+        if self.timezone == "":
+            return None
+        try:
+            return zoneinfo.ZoneInfo(self.timezone)
+        except (TypeError, ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+            hint = nearest(str(self.timezone), zoneinfo.available_timezones())
+            raise InvalidGameError(
+                f"timezone is {shown(self.timezone, 60)}, expected the name of a time zone such as Europe/Dublin{hint}"
+            ) from None
 
     @cached_property
     def _begins(self) -> int:

@@ -169,7 +169,7 @@ def detection_table(game: Game, plan: Strategy | Profile) -> DetectionTable:
         walker = patrol.attacking.walkers[number]
         best = best_response_plan(patrol.attacking.treeplex, payoffs @ strategy.plan).plan
         made = np.flatnonzero(best[walker.sequences] > 0.5)
-        known = patrol.map.nodes[goal], patrol.attackers[number].name
+        known = patrol.map.shown_nodes[goal], patrol.attackers[number].name
         contacts += [Contact(*known, *one) for one in _along(patrol, walker, made, watching)]
     return DetectionTable(tuple(contacts))
 
@@ -182,10 +182,10 @@ def _along(patrol: Patrol, walker: Walker, made: Any, watching: list[Amounts]) -
         begins, arrives = int(walker.times[move]), int(walker.times[move] + walker.durations[move])
         of_map = int(patrol.moves[walker.moves[move]])
         spots: list[tuple[Entries, str, str, int]] = [
-            (standing, patrol.map.nodes[int(walker.targets[move])], "place", arrives)
+            (standing, patrol.map.shown_nodes[int(walker.targets[move])], "place", arrives)
         ]
         if of_map >= 0:
-            spots.insert(0, (passing, patrol.map.street(of_map), "street", begins))
+            spots.insert(0, (passing, patrol.map.shown_streets[of_map], "street", begins))
         for entries, place, kind, time in spots:
             keys = entries.keys[(entries.sequences == sequence) & (entries.amounts > 0.0)]
             seen = [float(each.at(keys).sum()) for each in watching]

@@ -61,20 +61,20 @@ def _of_attacker(patrol: Patrol, number: int, notes: Notes) -> None:
         for node in np.flatnonzero(goals <= 0):
             notes.add(
                 "goals that are worth 0 or less attract nobody",
-                f"{patrol.map.nodes[node]}, worth {goals[node]:g} to {one.name}",
+                f"{patrol.map.shown_nodes[node]}, worth {goals[node]:g} to {one.name}",
             )
     reached = patrol.attacker_bodies[number].reachable.any(axis=0)
     for node in np.flatnonzero(~np.isnan(goals) & ~reached):
         notes.add(
             f"goals that attackers cannot reach within {patrol.steps:,} steps do not count",
-            f"{patrol.map.nodes[node]} of {one.name}",
+            f"{patrol.map.shown_nodes[node]} of {one.name}",
         )
 
 
 def _of_unit(patrol: Patrol, number: int, notes: Notes) -> None:
     name, body = patrol.units[number].name, patrol.unit_bodies[number]
     start, base = patrol.unit_start(number), patrol.unit_base(number)
-    at = patrol.map.nodes[base]
+    at = patrol.map.shown_nodes[base]
     shift = body.last - int(body.entry_times[0])
     if body.states is not None:
         said = ", ".join(f"{rule} {factor:.3g}" for rule, factor in body.states.factors.items())
@@ -87,7 +87,7 @@ def _of_unit(patrol: Patrol, number: int, notes: Notes) -> None:
     if np.count_nonzero(body.reachable.any(axis=0)) == 1 and patrol.map.num_nodes > 1:
         notes.add(
             f"units that cannot leave where they start within {shift:,} steps stay there",
-            f"{name} at {patrol.map.nodes[start]}",
+            f"{name} at {patrol.map.shown_nodes[start]}",
         )
     if not body.reachable[-1, base]:
         notes.add(

@@ -135,8 +135,12 @@ def _street_features(
     totals = [layer.streets.sum(axis=0) for layer in view.layers]
     for number, street in enumerate(view.streets):
         move = roads.move_between[street.source, street.target]
-        ends = {"source": roads.nodes[street.source], "target": roads.nodes[street.target]}
-        own = {"feature": "street", "name": street.name} | ends | {"oneway": street.one_way, "closed": street.closed}
+        ends = {"source": roads.shown_nodes[street.source], "target": roads.shown_nodes[street.target]}
+        own = (
+            {"feature": "street", "name": roads.streets[move] if roads.streets and roads.streets[move] else street.name}
+            | ends
+            | {"oneway": street.one_way, "closed": street.closed}
+        )
         kept = dict(roads.kept[move]) if roads.kept else {}
         yield _feature(_line(roads, places, move), kept | own | _totals(view, totals, prices, number))
 
@@ -145,7 +149,7 @@ def _place_features(
     roads: RoadMap, view: MapView, places: Sequence[Sequence[float]], prices: Floats | None
 ) -> Iterator[dict[str, Any]]:
     totals = [layer.nodes.sum(axis=0) for layer in view.layers]
-    for node, name in enumerate(roads.nodes):
+    for node, name in enumerate(roads.shown_nodes):
         kept = {key: values[node] for key, values in roads.attributes.items() if values[node]}
         marks = {kind: node in nodes for kind, nodes in view.marks.items()}
         found = _totals(view, totals, prices, node)
@@ -237,8 +241,9 @@ def write_schedule(
         <treeplex.models.games.patrol.Schedule.save>` writes them. GPX needs longitudes and latitudes: positions in a
         named projection are converted.
     first, minutes
-        As for :meth:`Schedule.to_ics <treeplex.models.games.patrol.Schedule.to_ics>`. GPX has times in UTC, so a local
-        time zone of the computer is assumed.
+        As for :meth:`Schedule.to_ics <treeplex.models.games.patrol.Schedule.to_ics>`. With `first` and a time zone of
+        the patrol's clock, GPX has times in UTC, and GeoJSON has local times with their offset from UTC. Otherwise both
+        have local times without a zone.
 
     Raises
     ------
@@ -251,14 +256,15 @@ def write_schedule(
     """
     suffix = check_suffix(path, "a schedule", OF_SCHEDULES)
     if suffix in (".csv", ".ics"):
-        drawn.save(path, **({} if suffix == ".csv" else {"first": first, "minutes": minutes}))
+        drawn.save(path, first=first, minutes=minutes)
         return
     roads = patrol_of(drawn.game).map
     routes = list(_timed_routes(drawn, _places(roads), first, minutes))
     if suffix == ".geojson":
-        features = []
+        features, zone = [], _zone(drawn, first)
         for unit, day, points in routes:
-            times = [moment.isoformat(timespec="seconds") for moment, _ in points]
+            local = (moment if zone is None else moment.astimezone(zone) for moment, _ in points)
+            times = [moment.isoformat(timespec="seconds") for moment in local]
             told = {"feature": "route", "unit": unit, "day": day, "begins": times[0], "ends": times[-1], "times": times}
             features.append(_feature([place for _, place in points], told))
         write_bytes(path, json.dumps(_collection(roads, features), ensure_ascii=False).encode())
@@ -272,7 +278,7 @@ def write_schedule(
         for moment, place in points:
             east, north = turned(place)
             point = SubElement(segment, "trkpt", lat=f"{north:.7f}", lon=f"{east:.7f}")
-            SubElement(point, "time").text = f"{moment.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
+            SubElement(point, "time").text = _stamp(moment)
     indent(top)
     write_bytes(path, b'<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(top, encoding="utf-8") + b"\n")
 
@@ -283,9 +289,13 @@ def _timed_routes(
     """Yield the unit, the day, and the points of each route with their times."""
     roads = patrol_of(drawn.game).map
     begins, minutes = drawn.clock(first, minutes)
+    zone = _zone(drawn, first)
+
     routes: dict[tuple[str, int], list[tuple[dt.datetime, Sequence[float]]]] = {}
     for row in drawn.rows():
         midnight = begins + dt.timedelta(days=row["day"] - 1)
+        if zone is not None:  # in UTC, because clocks may be changed on the way
+            midnight = midnight.replace(tzinfo=zone).astimezone(dt.UTC)
         leaves, arrives = (midnight + dt.timedelta(minutes=minutes * row[key]) for key in ("leaves", "arrives"))
         source, target = (roads.node(row[key]) for key in ("from", "to"))
         points = routes.setdefault((row["unit"], row["day"]), [])
@@ -302,6 +312,18 @@ def _timed_routes(
         ]
     for (unit, day), points in routes.items():
         yield unit, day, points
+
+
+def _zone(drawn: Schedule, first: dt.datetime | None) -> dt.tzinfo | None:
+    """Return the time zone of a schedule, if it and the date are known."""
+    clock = patrol_of(drawn.game).clock
+    return None if clock is None or first is None else clock.zone
+
+
+def _stamp(moment: dt.datetime) -> str:
+    """Return a time of GPX: in UTC if its zone is known, otherwise as it is, without a zone."""
+    zoned = moment.tzinfo is not None
+    return f"{moment.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%SZ}" if zoned else f"{moment:%Y-%m-%dT%H:%M:%S}"
 
 
 def _passed(line: Sequence[Sequence[float]]) -> list[float]:

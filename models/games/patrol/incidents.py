@@ -242,8 +242,8 @@ def _known(patrol: Patrol) -> dict[str, list[str]]:
     goals = (name for one in patrol.attackers for name in one.goals)
     return {
         "types": [one.name for one in patrol.attackers],
-        "entries": list(dict.fromkeys(roads.nodes[roads.node(name, "entries")] for name in entries)),
-        "targets": list(dict.fromkeys(roads.nodes[roads.node(name, "goals")] for name in goals)),
+        "entries": list(dict.fromkeys(roads.shown_nodes[roads.node(name, "entries")] for name in entries)),
+        "targets": list(dict.fromkeys(roads.shown_nodes[roads.node(name, "goals")] for name in goals)),
     }
 
 
@@ -312,6 +312,6 @@ def _named(patrol: Patrol, table: str, given: str, known: Mapping[str, Sequence[
     if not given or given in known[table]:
         return given
     if table != "types" and given in patrol.map:
-        name = patrol.map.nodes[patrol.map.node(given, table)]
+        name = patrol.map.shown_nodes[patrol.map.node(given, table)]
         return name if name in known[table] else None
     return None

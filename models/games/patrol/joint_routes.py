@@ -125,10 +125,10 @@ def caught_attacks(problem: "CaughtOnce", units: Mixture) -> list[Attack]:
             reply = best_route(alone, number, units)
             goes = len(reply.route) > 0 and int(reply.route[-1]) >= int(walker.sequences[0])
             if not goes or (reply.value <= NOTHING and one.may_stay_away):
-                found.append(Attack(one.name, patrol.map.nodes[goal], 0.0 if goes else reply.value, 0.0, None))
+                found.append(Attack(one.name, patrol.map.shown_nodes[goal], 0.0 if goes else reply.value, 0.0, None))
                 continue
             way = Mixture((reply.route,), np.array([number]), np.ones(1), len(rewards))
             caught = 1.0 - float((meetings.survival(way.matrix, units.matrix) @ units.probabilities)[0])
             route = route_words(one.name, walker, patrol, reply.route, 1.0)
-            found.append(Attack(one.name, patrol.map.nodes[goal], reply.value, caught, route))
+            found.append(Attack(one.name, patrol.map.shown_nodes[goal], reply.value, caught, route))
     return sorted(found, key=lambda one: -one.earns)

@@ -180,7 +180,7 @@ def map_view(game: Game, strategies: Iterable[Strategy], limits: Iterable[Constr
     }
     return MapView(
         game.spec,
-        patrol.map.nodes,
+        patrol.map.shown_nodes,
         patrol.map.plane,
         streets,
         {kind: frozenset(nodes) for kind, nodes in marks.items()},
@@ -212,7 +212,7 @@ def _streets(patrol: Patrol) -> tuple[tuple[Street, ...], Whole]:
     of_move = of_move.ravel()
     shut = np.bincount(of_move, closed, len(first)) > 0.0
     streets = tuple(
-        Street(int(roads.sources[move]), int(roads.targets[move]), roads.street(move), count == 1, any_closed)
+        Street(int(roads.sources[move]), int(roads.targets[move]), roads.shown_streets[move], count == 1, any_closed)
         for move, count, any_closed in zip(first.tolist(), counts.tolist(), shut.tolist(), strict=True)
     )
     return streets, of_move

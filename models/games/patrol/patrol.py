@@ -377,8 +377,8 @@ class Patrol:
             )
             if not body.entered.all():
                 raise PatrolError(
-                    f"{key}: no route leads {unit.name} from {self.map.nodes[start]} at time {shift[0]} to where its "
-                    f"shift may end at time {shift[1]}, expected an open route",
+                    f"{key}: no route leads {unit.name} from {self.map.shown_nodes[start]} at time {shift[0]} to where "
+                    f"its shift may end at time {shift[1]}, expected an open route",
                     key,
                 )
             _ = self.unit_base(number - 1), self.detection(number - 1)  # rejected now if they are wrong
@@ -466,7 +466,8 @@ class Patrol:
         for _, node in entries:
             if gone[node]:
                 raise PatrolError(
-                    f"{key}.entries has {self.map.nodes[node]}, which is also one of its goals, expected other nodes",
+                    f"{key}.entries has {self.map.shown_nodes[node]}, which is also one of its goals, expected "
+                    "other nodes",
                     f"{key}.entries",
                 )
         meeting, step = self.worth(number - 1)
@@ -510,7 +511,7 @@ class Patrol:
         away = np.isinf(dijkstra(roads.tocsr(), indices=np.unique(body.entry_nodes), unweighted=True, min_only=True))
         lost = np.flatnonzero(missed & away)
         if len(lost):
-            name = self.map.nodes[lost[0]]
+            name = self.map.shown_nodes[lost[0]]
             raise PatrolError(f"{key} has {name}, which no route from an entry reaches", key)
 
     def goal_values(self, number: int) -> Floats:
@@ -523,7 +524,7 @@ class Patrol:
             for name, value in goals.items():
                 node = self.map.node(name, key)
                 if not np.isnan(values[node]):
-                    raise InvalidGameError(f"{key} has {self.map.nodes[node]} twice, expected one value for it")
+                    raise InvalidGameError(f"{key} has {self.map.shown_nodes[node]} twice, expected one value for it")
                 values[node] = check_number(value, f"{key}: {name}", InvalidGameError)
         return values
 

@@ -21,7 +21,21 @@ from .units_payoff import check_commitment
 
 #: The keys of the file, and of its payoffs; the keys of other tables are the fields of their type.
 _KEYS = (
-    *("map", "steps", "begin", "end", "step", "speed", "length", "names", "failure", "units", "attackers", "payoffs"),
+    *(
+        "map",
+        "steps",
+        "begin",
+        "end",
+        "step",
+        "timezone",
+        "speed",
+        "length",
+        "names",
+        "failure",
+        "units",
+        "attackers",
+        "payoffs",
+    ),
     *("limits", "sensors", "closures", "traffic", "areas", "uncertainty", "scenarios", "commitment"),
 )
 _PAYOFFS = ("meeting", "step", "detections", "forfeits")
@@ -122,7 +136,7 @@ def _clock(top: Table) -> Clock | None:
     """Return the clock of a file, if it has one."""
     given = [key for key in ("begin", "step") if key in top]
     if len(given) < 2:
-        for key in ("end", *given):
+        for key in ("end", "timezone", *given):
             if key in top:
                 raise top.error(
                     f'{key} is given without the other keys of a clock, expected begin = "22:00" and step = "5 min"',
@@ -130,7 +144,7 @@ def _clock(top: Table) -> Clock | None:
                 )
         return None
     try:
-        return Clock(top.values["begin"], top.values["step"])
+        return Clock(top.values["begin"], top.values["step"], top.values.get("timezone", ""))
     except InvalidGameError as error:
         raise top.error(str(error), str(error).split()[0]) from None
 

@@ -33,6 +33,7 @@ from .map_attributes import (
 from .map_coordinates import System, in_proportion, is_degrees
 from .map_files import read_map
 from .map_geojson import PART, SHAPE, SHARED
+from .street_names import block_names, crossing_names
 from .walker import Mask, Whole
 
 #: Attributes of nodes that give positions, in order of preference.
@@ -257,10 +258,25 @@ class RoadMap(ReadOnly):
         """The nodes' drawing positions, shape (num_nodes, 2): :attr:`positions`, with degrees in true proportion."""
         return in_proportion(self.positions) if self.geographic else self.positions
 
+    @cached_property
+    def shown_nodes(self) -> tuple[str, ...]:
+        """The nodes' names as they are shown; see :func:`~.street_names.crossing_names`."""
+        given = () if self.reading.get("names") == "id" else self.streets
+        return crossing_names(self.nodes, self.sources, self.targets, given, self.places)
+
+    @cached_property
+    def shown_streets(self) -> tuple[str, ...]:
+        """The names of the moves' blocks as they are shown; see :func:`~.street_names.block_names`."""
+        return block_names(self.shown_nodes, self.sources, self.targets, self.streets)
+
+    def shown(self, node: Hashable) -> str:
+        """Return the name of a node as it is shown; the argument itself if it is not on the map."""
+        number = self._number(node)
+        return name_of(node) if number is None else self.shown_nodes[number]
+
     def street(self, move: int) -> str:
-        """Return the name of a move's edge: its own name, or its two ends."""
-        named = self.streets[move] if self.streets else ""
-        return named or BOTH_WAYS.join(self.nodes[end[move]] for end in (self.sources, self.targets))
+        """Return the name of a move's street, or its two ends if it has none."""
+        return (self.streets[move] if self.streets else "") or self.shown_streets[move]
 
     @cached_property
     def move_between(self) -> Mapping[tuple[int, int], int]:
@@ -319,6 +335,16 @@ class RoadMap(ReadOnly):
     def _numbers(self) -> dict[str, int]:
         return {**self.ids, **{name: number for number, name in enumerate(self.nodes)}}
 
+    @cached_property
+    def _shown_numbers(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.shown_nodes)}
+
+    def _number(self, name: Hashable) -> int | None:
+        """Return the index of a node; the names that are shown are only made for names that are not the map's."""
+        called = name_of(name)
+        number = self._numbers.get(called)
+        return self._shown_numbers.get(called) if number is None else number
+
     def node(self, name: Hashable, what: str = "the node") -> int:
         """Return the index of a node.
 
@@ -327,14 +353,23 @@ class RoadMap(ReadOnly):
         InvalidGameError
             If there is no node of that name; the message begins with `what` and suggests the closest name.
         """
-        number = self._numbers.get(name_of(name))
+        number = self._number(name)
         if number is None:
-            hint = one_line(nearest(name_of(name), [*self._numbers, *self.named_streets]), 80)
+            known = [*self._numbers, *self._shown_numbers, *self.named_streets]
+            hint = one_line(nearest(name_of(name), known), 80)
             raise InvalidGameError(f"{what} is {shown(name, 60)}, which is not a node of the map{hint}")
         return number
 
     def __contains__(self, name: object) -> bool:
-        return name_of(name) in self._numbers
+        return self._number(name) is not None
+
+    @cached_property
+    def _blocks(self) -> Mapping[str, list[int]]:
+        """The moves along each block, for the names that are shown."""
+        found: dict[str, list[int]] = {}
+        for move, name in enumerate(self.shown_streets):
+            found.setdefault(name, []).append(move)
+        return found
 
     def node_mask(self, names: Iterable[Hashable], what: str) -> Mask:
         """Return which nodes have one of the given names, shape (num_nodes,)."""
@@ -348,8 +383,8 @@ class RoadMap(ReadOnly):
         Parameters
         ----------
         at : str, or tuple of two str
-            A node, the name of a street, or an edge as a pair of nodes, ``"A -- B"`` for both directions or
-            ``"A -> B"`` for one.
+            A node, the name of a street, a block ``"STREET: A -- B"`` as it is shown, or an edge as a pair of nodes,
+            ``"A -- B"`` for both directions or ``"A -> B"`` for one.
         what : str
             The description in messages.
 
@@ -361,6 +396,9 @@ class RoadMap(ReadOnly):
         nodes, moves = np.zeros(self.num_nodes, dtype=bool), np.zeros(len(self.sources), dtype=bool)
         pair: Sequence[Any] | None = None
         both = True
+        if at not in self and isinstance(at, str) and self.streets and ": " in at and at in self._blocks:
+            moves[self._blocks[at]] = True
+            return Place(nodes, moves)
         if at not in self and isinstance(at, tuple | list):
             pair = at
         elif at not in self and isinstance(at, str):
@@ -533,7 +571,7 @@ def _time(data: Mapping[str, Any], attribute: str, rate: float, edge: str) -> fl
     if not 0.0 < value / rate <= _LONGEST:
         what = shown(data[attribute], 40)
         raise InvalidGameError(
-            f"{attribute} of {edge} is {what}, expected a positive number of at most {_LONGEST:,} steps"
+            f"{attribute} of {edge} is {what}, expected more than 0, for a travel time of at most {_LONGEST:,} steps"
         )
     return value / rate
 

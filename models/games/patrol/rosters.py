@@ -205,7 +205,7 @@ class Roster(Schedule):
         if check_suffix(path, "a roster", _SUFFIXES) == ".html":
             self.page(how.get("first")).save(path)
         else:
-            super().save(path, **({} if str(path).lower().endswith(".csv") else how))
+            super().save(path, **how)
 
     def page(self, first: dt.datetime | None = None) -> Page:
         """Return the roster as a page to print: the work of the crews, and the shifts of each crew by day.

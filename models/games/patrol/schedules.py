@@ -129,7 +129,7 @@ class Schedule(Displayed):
 
     def _stretches(self, walks: Walks, place: int) -> Iterator[tuple[int, int, str, str, str]]:
         patrol, walker = patrol_of(self.game), walks.walker
-        names = patrol.map.nodes
+        names = patrol.map.shown_nodes
 
         def what(made: tuple[int, bool]) -> str | int:
             """Return the common activity of an interval's steps: why the unit stays, or the move that it makes."""
@@ -173,9 +173,14 @@ class Schedule(Displayed):
         lower, upper = sorted(float(bound + sign * end) for end in (ends.lower, ends.upper))
         return LimitCheck(limit.name, sense, bound, expected, mean, lower, upper)
 
-    def to_csv(self) -> str:
-        """Return the rows as comma-separated text."""
-        return csv_text(self._columns, self.rows())
+    def to_csv(self, first: dt.datetime | None = None) -> str:
+        """Return the rows as comma-separated text, with the date on which each day begins if `first` is given."""
+        day, *rest = self._columns
+        if first is None:
+            return csv_text((day, *rest), self.rows())
+        begins, _ = self.clock(first, None)
+        dates = {number: f"{begins + dt.timedelta(days=number - 1):%Y-%m-%d}" for number in self.days}
+        return csv_text((day, "date", *rest), (row | {"date": dates[row["day"]]} for row in self.rows()))
 
     def to_ics(self, first: dt.datetime | None = None, minutes: float | None = None) -> str:
         """Return the days as a calendar (iCalendar, RFC 5545): an event per unit and day that describes its route.
@@ -248,7 +253,7 @@ class Schedule(Displayed):
         return begins, minutes
 
     def save(self, path: str | PathLike[str], **how: Any) -> None:
-        """Write the days to a file: ``.csv``, or ``.ics`` with the arguments of :meth:`to_ics`.
+        """Write the days to a file: ``.csv`` or ``.ics``, with the arguments of :meth:`to_csv` or :meth:`to_ics`.
 
         :func:`~treeplex.models.games.patrol.write_schedule` writes GPX and GeoJSON.
 
@@ -258,7 +263,7 @@ class Schedule(Displayed):
             If the file has another suffix or cannot be written.
         """
         suffix = check_suffix(path, "a schedule", (".csv", ".ics"))
-        write_bytes(path, (self.to_csv() if suffix == ".csv" else self.to_ics(**how)).encode())
+        write_bytes(path, (self.to_csv(how.get("first")) if suffix == ".csv" else self.to_ics(**how)).encode())
 
     def _html_blocks(self) -> Iterator[Content]:
         rows = [[str(value) for value in row.values()] for row in self.rows()]
@@ -350,7 +355,7 @@ def units_strategy(game: Game, plan: Strategy | Profile, what: str) -> Strategy:
         raise UnsupportedProblemError(f"{game.spec} has no units, and therefore no {what}")
     strategy = plan[1] if isinstance(plan, Profile) else check_strategy(plan, "plan")
     if strategy.player != 1:
-        raise InvalidStrategyError("plan is a strategy of the attackers, expected a strategy of the units (player 1)")
+        raise InvalidStrategyError("plan is a strategy of the attackers, expected a strategy of the units")
     check_same_game(strategy, game)
     return strategy
 

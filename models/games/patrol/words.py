@@ -57,8 +57,9 @@ def question_of(game: Game) -> str:
     'Where should unit 1 be, and when, so that attackers from gate to bank gain least?'
     """
     patrol = patrol_of(game)
-    entries = dict.fromkeys(str(node) for one in patrol.attackers for node in _several(one.entries))
-    goals = dict.fromkeys(str(node) for one in patrol.attackers for node in one.goals)
+    roads = patrol.map
+    entries = dict.fromkeys(roads.shown(node) for one in patrol.attackers for node in _several(one.entries))
+    goals = dict.fromkeys(roads.shown(node) for one in patrol.attackers for node in one.goals)
     units = _listed([unit.name for unit in patrol.units], "and") or "sensors"
     kept = f", while {_listed(list(patrol.limits), 'and')}" if patrol.limits else ""
     attackers = f"attackers from {_listed(list(entries), 'or')} to {_listed(list(goals), 'or')}"
@@ -120,7 +121,7 @@ def routes_of(who: str, walker: Walker, plan: Floats, patrol: Patrol, most: int)
     """Return the most likely routes of one body, in order of probability; see :func:`likely_routes`."""
     return [
         Route(who, much, stops, tuple(patrol.shown_time(time) for time, _ in stops))
-        for much, stops in sorted(_routes(walker, plan, patrol.map.nodes, most), reverse=True)
+        for much, stops in sorted(_routes(walker, plan, patrol.map.shown_nodes, most), reverse=True)
     ]
 
 
