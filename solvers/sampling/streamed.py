@@ -718,6 +718,10 @@ def _method_of(method: Any) -> MCCFR:
         )
     if isinstance(chosen, ExternalSamplingMCCFR) and chosen.batch != 1:
         raise InvalidOptionError(f"{chosen.name} got batch={chosen.batch}, expected 1: walks over rules run one by one")
+    if isinstance(chosen, ExternalSamplingMCCFR) and chosen.threads != 1:
+        raise InvalidOptionError(
+            f"{chosen.name} got threads={chosen.threads}, expected 1: walks over rules run in one thread"
+        )
     if isinstance(chosen, OutcomeSamplingMCCFR) and chosen.baselines == "history":
         raise InvalidOptionError(
             f"{chosen.name} got baselines='history', expected infoset or none: baselines by history need the whole game"
