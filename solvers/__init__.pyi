@@ -74,6 +74,9 @@ from .robust_patrols import case_outcomes as case_outcomes
 from .robust_patrols import solve_robust as solve_robust
 from .sampling.approximate_response import ApproximateBestResponse as ApproximateBestResponse
 from .sampling.approximate_response import SearchSettings as SearchSettings
+from .sampling.averaging import averaged_profile as averaged_profile
+from .sampling.averaging import averaged_runs as averaged_runs
+from .sampling.averaging import independent_runs as independent_runs
 from .sampling.streamed import StreamedMCCFR as StreamedMCCFR
 from .sampling.streamed_play import StreamedProfile as StreamedProfile
 from .sampling.streamed_play import StreamedStrategy as StreamedStrategy
