@@ -114,6 +114,14 @@ def sample(
         str | None,
         typer.Option(metavar="FILE", help="Write the average strategies to FILE as JSON Lines, one infoset per line."),
     ] = None,
+    folder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep infosets in memory-mapped files in DIR instead of memory, and continue the run in DIR if there "
+            "is one; for es-mccfr and os-mccfr.",
+        ),
+    ] = None,
     *,
     estimating: Estimating,
     limiting: Limiting,
@@ -142,7 +150,7 @@ def sample(
 
         chosen = _method(method, options)
         loaded = record.load(game)
-        sampler = StreamedMCCFR(loaded, chosen, **limiting.limits, seed=seed)
+        sampler = StreamedMCCFR(loaded, chosen, **limiting.limits, seed=seed, folder=folder)
         with timed("solving"):
             run = _run(sampler, loaded, max_iterations, time_limit, shown, checkpointing.read())
     interrupted, profile = run.stopped == "interrupted", sampler.profile

@@ -94,7 +94,7 @@ def averaged_runs(runs: Sequence[StreamedMCCFR], weights: Sequence[float] | None
     >>> len(averaged_runs(runs)[0])
     6
     """
-    parts: list[Any] = listed(runs, "the runs to average are", InvalidStrategyError)
+    parts: Sequence[Any] = listed(runs, "the runs to average are", InvalidStrategyError)
     if not all(isinstance(each, StreamedMCCFR) for each in parts):
         raise InvalidStrategyError(f"the runs to average are {shown(parts, 60)}, expected StreamedMCCFR")
     if weights is None and any(each.iterations for each in parts):

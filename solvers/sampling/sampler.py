@@ -84,7 +84,7 @@ class SamplerState:
 
     arrays: StateArrays | PreferringStateArrays
     lanes: LaneArrays | None = None
-    streams: Integers | None = None
+    streams: Any = None
 
     @property
     def iterations(self) -> int:
