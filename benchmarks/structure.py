@@ -24,7 +24,7 @@ LONGEST, WIDEST = 100, 12
 #: The limit of each count. Code that exceeds a limit should be worth more than the code that could be removed for it.
 LIMITS = {
     "code lines": 83_300,
-    "modules": 558,
+    "modules": 562,
     "public names at the top level": 88,
     "import circles": 3,
     "import circles while loading": 0,

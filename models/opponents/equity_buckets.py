@@ -14,8 +14,8 @@ from ..games.leduc import Leduc
 from ..games.registry import rank_names
 from .abstraction import Bucket
 
-#: A hand on a street: the player, the hand, and the public cards.
-Situation = tuple[int, Hashable, tuple[Hashable, ...]]
+#: A hand on a street: the player, the hand, and the public cards by number.
+Situation = tuple[int, Any, tuple[int, ...]]
 
 
 class _Poker(NamedTuple):
