@@ -17,7 +17,7 @@ from treeplex.seqform.interchange.pictures import panels, write_picture
 from treeplex.solvers import averaged_profile, estimate_exploitability
 
 METHODS = {"es-mccfr": 1, "es-mccfr:batch=256": 256, "es-mccfr:threads=2": 1}
-LARGE = "leduc:ranks=13,merge_suits=true"
+LARGE = "leduc:ranks=13"
 RUNS = 4
 _SHOWN = "exploitability", "mean", "lower", "upper"
 
@@ -39,7 +39,7 @@ def exact_curves(walks: int) -> dict[str, tuple[list[float], list[float]]]:
 def estimated_curve(walks: int, games: int) -> list[dict[str, float]]:
     """Return exact exploitability in the large game, and its estimates from below, by histories touched."""
     game, found, start = load_game(LARGE), [], None
-    for total in np.geomspace(walks / 1000, walks, 7).astype(int).tolist():
+    for total in np.geomspace(walks / 300, walks, 5).astype(int).tolist():
         more = total - (0 if start is None else start.iterations)
         start = solve(Nash(game), "es-mccfr", tol=0, max_iterations=more, seed=1, start=start)
         told = estimate_exploitability(game, start.profile, games, rollouts=50, seed=7)
@@ -60,9 +60,10 @@ def draw(exact: dict[str, tuple[list[float], list[float]]], estimates: list[dict
     columns = {name: np.array([row[name] for row in estimates]) for name in estimates[0]}
     right.plot(columns["touched"], columns["exploitability"], linewidth=1.2, label="exploitability, exact")
     ends = columns["mean"] - columns["lower"], columns["upper"] - columns["mean"]
-    right.errorbar(columns["touched"], columns["mean"], ends, fmt="o", markersize=3, capsize=3, linewidth=1)
-    right.set(yscale="linear", title=f"{LARGE}: local best responses, 95 %", ylim=(-0.5, None))
-    left.set(yscale="log", title="leduc: exact exploitability", ylabel="exploitability (antes)")
+    style = {"fmt": "o", "markersize": 3, "capsize": 3, "linewidth": 1, "label": "local best responses, 95 %"}
+    right.errorbar(columns["touched"], columns["mean"], ends, **style)
+    right.set(yscale="linear", title=LARGE, ylim=(-0.5, None))
+    left.set(yscale="log", title="leduc", ylabel="exploitability (antes)")
     for pane in (left, right):
         pane.set(xscale="log", xlabel="histories touched")
     left.legend(fontsize=8)
@@ -74,7 +75,7 @@ def draw(exact: dict[str, tuple[list[float], list[float]]], estimates: list[dict
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--walks", type=int, default=400_000, help="walks of each player in the longest run")
-    parser.add_argument("--games", type=int, default=4000, help="games of each local best response")
+    parser.add_argument("--games", type=int, default=1500, help="games of each local best response")
     parser.add_argument("--plot", type=Path)
     arguments = parser.parse_args()
     exact = exact_curves(arguments.walks)

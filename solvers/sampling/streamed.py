@@ -72,7 +72,8 @@ class StreamedRun:
     Attributes
     ----------
     stopped : {"iterations", "touched", "time", "memory", "disk", "weights", "interrupted"} or None
-        The limit that was reached first; ``None`` during a run. ``weights``: outcome sampling met a play whose
+        The limit that was reached first; ``None`` during a run. ``disk``: the disk of the folder has too little space.
+        ``weights``: outcome sampling met a play whose
         weight exceeds the range of floats.
     iterations, touched : int
         Totals, including earlier calls.
