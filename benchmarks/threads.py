@@ -2,10 +2,13 @@
 
     python benchmarks/threads.py [GAME …]
     python benchmarks/threads.py --batches 64,256,1024 [GAME …]
+    python benchmarks/threads.py --side-by-side [GAME …]
 
 Times are wall-clock times, the smallest of seven; thread counts take turns. The table is for CFR+ after 500 iterations.
 With --batches it is for external sampling, with the time of one walk for each player, in batches and one by one. If any
 bits differ, the script reports it and fails.
+With --side-by-side it is for external sampling by threads that share regrets without locks, with the CPU time of a walk
+too: it rises if the threads wait for each other's cache lines.
 """
 
 import argparse
@@ -72,6 +75,32 @@ def walked(sampler: Sampler, batch: int, counts: list[int]) -> tuple[list[float]
     return [1e6 * min(found) / (iterations * batch) for found in zip(*times, strict=True)], len(bits) == 1
 
 
+def beside(sampler: Sampler, threads: int, rounds: int) -> tuple[float, float, float]:
+    """Return the least microseconds of one walk for each player, on one thread and on several, and the CPU time."""
+    runs = [SamplingRule(), SamplingRule(threads=threads)]
+    states = [sampler.initial_state(rule, 1) for rule in runs]
+    walks = 2000
+    for rule, state in zip(runs, states, strict=True):
+        sampler.run(state, rule, 20_000)
+    times = np.empty((rounds, 2, 2))
+    for turn in range(rounds):
+        for place, (rule, state) in enumerate(zip(runs, states, strict=True)):
+            begun, used = time.perf_counter(), time.process_time()
+            sampler.run(state, rule, walks)
+            times[turn, place] = time.perf_counter() - begun, time.process_time() - used
+    alone, together = 1e6 * times.min(axis=0) / walks
+    return alone[0], together[0], together[1] / alone[1]
+
+
+def side_by_side(games: list[str], threads: int, rounds: int) -> Table:
+    """Return the table of walks on shared regrets."""
+    table = Table("game", "one thread, µs", f"threads={threads}, µs", "times faster", "CPU time")
+    for game in games:
+        alone, together, used = beside(Sampler(tree_for(load_game(game))), threads, rounds)
+        table.add_row(game, f"{alone:.2f}", f"{together:.2f}", f"{alone / together:.2f}", f"{used:.2f}")
+    return table
+
+
 def iterating(games: list[str], counts: list[int]) -> tuple[Table, bool]:
     """Return the table of iterations, and whether all results are equal."""
     table = Table("game", "non-zeros", "branches", "trunk", *(f"{n} threads, µs" for n in counts), "times faster")
@@ -114,9 +143,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="How much faster more threads iterate, and sample.")
     parser.add_argument("games", nargs="*", metavar="GAME")
     parser.add_argument("--batches", help="walks of each player in an iteration of sampling, with commas between")
+    parser.add_argument("--side-by-side", action="store_true", help="threads that share regrets without locks")
+    parser.add_argument("--rounds", type=int, default=100, help="rounds of --side-by-side, 2,000 walks each")
     asked = parser.parse_args()
     counts = sorted({1, 2, available_cores()})
-    if asked.batches:
+    if asked.side_by_side:
+        table, same = side_by_side(asked.games or list(SAMPLED), counts[-1], asked.rounds), True
+    elif asked.batches:
         table, same = sampling(asked.games or list(SAMPLED), counts, [int(one) for one in asked.batches.split(",")])
     else:
         table, same = iterating(asked.games or list(GAMES), counts)

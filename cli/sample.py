@@ -85,6 +85,24 @@ class Limiting:
 
 
 @dataclass(frozen=True)
+class Storing:
+    """The files of the strategies and of the infosets."""
+
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the average strategies to FILE as JSON Lines, one infoset per line."),
+    ] = None
+    folder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep infosets in memory-mapped files in DIR instead of memory, and continue the run in DIR if there "
+            "is one; for es-mccfr and os-mccfr.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
 class Estimating:
     """The estimates computed from the strategies afterwards."""
 
@@ -110,11 +128,8 @@ def sample(
     max_iterations: IterationsOption = None,
     time_limit: Annotated[float | None, typer.Option(metavar="S", parser=seconds, help="Stop after S seconds.")] = None,
     seed: Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed; by default 0.")] = None,
-    out: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Write the average strategies to FILE as JSON Lines, one infoset per line."),
-    ] = None,
     *,
+    storing: Storing,
     estimating: Estimating,
     limiting: Limiting,
     checkpointing: Checkpointing,
@@ -128,6 +143,7 @@ def sample(
     estimated by playing games. The gain of a learned response is estimated too, and the best response gains at least as
     much. After Ctrl-C the latest strategies are kept.
     """
+    out = storing.out
     if out == STANDARD_OUTPUT:
         raise CommandLineError("--out: strategies cannot be written to standard output; give a file name")
     check_files({"GAME": game}, out=out, json=json, html=html, **checkpointing.files)
@@ -142,7 +158,7 @@ def sample(
 
         chosen = _method(method, options)
         loaded = record.load(game)
-        sampler = StreamedMCCFR(loaded, chosen, **limiting.limits, seed=seed)
+        sampler = StreamedMCCFR(loaded, chosen, **limiting.limits, seed=seed, folder=storing.folder)
         with timed("solving"):
             run = _run(sampler, loaded, max_iterations, time_limit, shown, checkpointing.read())
     interrupted, profile = run.stopped == "interrupted", sampler.profile

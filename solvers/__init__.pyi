@@ -74,6 +74,12 @@ from .robust_patrols import case_outcomes as case_outcomes
 from .robust_patrols import solve_robust as solve_robust
 from .sampling.approximate_response import ApproximateBestResponse as ApproximateBestResponse
 from .sampling.approximate_response import SearchSettings as SearchSettings
+from .sampling.averaging import averaged_profile as averaged_profile
+from .sampling.averaging import averaged_runs as averaged_runs
+from .sampling.averaging import independent_runs as independent_runs
+from .sampling.local_response import ExploitabilityEstimate as ExploitabilityEstimate
+from .sampling.local_response import LocalBestResponse as LocalBestResponse
+from .sampling.local_response import estimate_exploitability as estimate_exploitability
 from .sampling.streamed import StreamedMCCFR as StreamedMCCFR
 from .sampling.streamed_play import StreamedProfile as StreamedProfile
 from .sampling.streamed_play import StreamedStrategy as StreamedStrategy

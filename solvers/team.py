@@ -159,6 +159,16 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max(1, available_cores()), thread_name_prefix="treeplex")
 
 
+def side_by_side(call: Callable[[int], object], number: int) -> None:
+    """Make a number of calls at the same time, one per thread; the first runs on this thread. Wait for all."""
+    helpers = [_pool().submit(call, each) for each in range(1, number)]
+    try:
+        call(0)
+    finally:
+        for helper in helpers:
+            helper.result()
+
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # the child has none of the pool's threads
 

@@ -1,6 +1,7 @@
 from .abstraction import Abstraction as Abstraction
 from .abstraction import leduc_buckets as leduc_buckets
 from .defence import DefendingBot as DefendingBot
+from .equity_buckets import equity_buckets as equity_buckets
 from .portfolio import EXP3 as EXP3
 from .portfolio import UCB1 as UCB1
 from .portfolio import ExploreThenCommit as ExploreThenCommit

@@ -140,6 +140,8 @@ class SamplingRule:
         Whether there is a baseline for every action of a history, including chance's, or of an infoset.
     batch : int
         In external sampling, the number of walks of each player between updates of regrets.
+    threads : int
+        In external sampling without batches, the number of threads that walk on the same regrets without locks.
     """
 
     sampling: Literal["external", "outcome"] = "external"
@@ -149,6 +151,7 @@ class SamplingRule:
     rate: float | None = None
     baselines: Literal["history", "infoset"] = "infoset"
     batch: int = 1
+    threads: int = 1
 
 
 @dataclass(frozen=True)

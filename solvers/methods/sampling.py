@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 from ...models.problems import Feature
+from ...seqform.errors import InvalidOptionError
 from ...seqform.parameters import About
 from .declarations import PreferenceRule, Preferences, PreferringMethod, SampleAveraging, Units, Vulnerability
 from .registry import Method
@@ -72,6 +73,15 @@ class ExternalSamplingMCCFR(MCCFR):
         The number of walks of each player per iteration, from 1 to 1,024. All walks of an iteration follow the
         policies from before the first, so that threads can divide them; see :ref:`walks-in-batches`. The result is
         the same, bit for bit, for any number of threads.
+    threads : int
+        The number of threads that walk at the same time on shared regrets, without locks, from 1 to 256; see
+        :ref:`walks-side-by-side`. With more than one thread, two runs with the same seed differ. It cannot be combined
+        with ``batch``.
+
+    Raises
+    ------
+    InvalidOptionError
+        If an option is out of range, or both ``batch`` and ``threads`` are above 1.
 
     Notes
     -----
@@ -94,12 +104,24 @@ class ExternalSamplingMCCFR(MCCFR):
             "number of walks of each player per iteration, divided among threads", minimum=1, maximum=1024, option=False
         ),
     ] = dataclasses.field(default=1, kw_only=True)
+    threads: Annotated[
+        int,
+        About("number of threads that walk on shared regrets without locks", minimum=1, maximum=256, option=False),
+    ] = dataclasses.field(default=1, kw_only=True)
 
     name: ClassVar[str] = "es-mccfr"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.batch > 1 and self.threads > 1:
+            raise InvalidOptionError(
+                f"{self.name} got batch={self.batch} and threads={self.threads}, expected one of them: batches already "
+                "use all threads"
+            )
+
     def sampling_rule(self, num_players: int) -> SamplingRule:
         """Return the sampling scheme and the averaging for a number of players."""
-        return replace(super().sampling_rule(num_players), batch=self.batch)
+        return replace(super().sampling_rule(num_players), batch=self.batch, threads=self.threads)
 
 
 @dataclass(frozen=True)
@@ -174,7 +196,7 @@ class ESPrefCFR(PreferringMethod, ExternalSamplingMCCFR):
         by the number of walks. ``conditional``: the sum divided by the number of the player's own walks that
         reached the infoset. That number estimates Σ π₋ᵢ(I) without bias, so β is a payoff conditional on the
         others' actions leading to the infoset.
-    averaging, batch
+    averaging, batch, threads
         As for :class:`ExternalSamplingMCCFR`.
     local_rule : {"regret-matching"}
         Regrets that are clipped at zero, as in regret matching+, are not averages, so they cannot be compared with

@@ -1,8 +1,7 @@
 """Approximate best responses: tree search over infosets with a learned value and policy, against fixed strategies."""
 
 import zlib
-from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
@@ -10,22 +9,18 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ...models.play import MeanResult
-from ...models.play.simulation import mean_interval
-from ...seqform.checks import check_number, check_player, check_whole
-from ...seqform.errors import CheckpointError, InvalidGameError, InvalidOptionError, InvalidStrategyError, shown
+from ...seqform.errors import CheckpointError, InvalidOptionError
 from ...seqform.game import Game
 from ...seqform.parameters import About, check_parameters
 from ...seqform.rules import Rules
 from ...seqform.strategy import Profile
 from ..checkpoint import Checkpoint, Saved, digest
-from ..outcome import checked_seed
 from . import search_kernel as kernel
-from .grown_tree import GrownTree
 from .search_kernel import LearnerArrays, SearchArrays, SearchNumbers
 from .splitmix import first_random_state
 from .streamed import MESSAGES, STOPS, Stop, StreamedRun, WalkingStepper, iterate_kept, limits_of
-from .streamed_play import StreamedProfile, StreamedStrategy, answer_of, rules_of, student_interval
+from .streamed_play import StreamedProfile
+from .tree_response import TreeResponse
 
 
 @dataclass(frozen=True)
@@ -75,7 +70,7 @@ class SearchSettings:
             raise InvalidOptionError(f"buckets = {self.buckets}; expected a power of two")
 
 
-class ApproximateBestResponse:
+class ApproximateBestResponse(TreeResponse):
     """A best response that is learned by playing, for games that are too large to enumerate.
 
     The response runs a tree search at each infoset where it decides, using a value and a policy learned from such
@@ -134,23 +129,14 @@ class ApproximateBestResponse:
         seed: int | None = None,
         memory: int | str | None = None,
     ) -> None:
-        rules, self.game_name, _ = rules_of(game)
-        if not isinstance(profile, Profile | StreamedProfile) or len(profile) != rules.num_players:
-            raise InvalidStrategyError(
-                f"profile is {shown(profile)}, expected a profile of {rules.num_players} players"
-            )
-        self.player = check_player(player, rules.num_players, InvalidGameError)
         self.settings = SearchSettings() if settings is None else settings
-        self.seed = checked_seed(seed)
-        self._digest = digest((rules, [each for other, each in enumerate(profile) if other != player]))
-        others = {other: answer_of(profile[other]) for other in range(len(profile)) if other != player}
-        self._tree = GrownTree(rules, self.player, others, self.settings.particles, self.settings.buckets, memory)
+        super().__init__(game, profile, player, self.settings.particles, self.settings.buckets, seed, memory)
+        self._digest = digest((self._rules, [each for other, each in enumerate(profile) if other != self.player]))
         size = self.settings.buckets
         self._learner = LearnerArrays(np.zeros(size), np.zeros(size), np.zeros(size))
         self._room = _room(0, 0)
         self._control = np.array([0, -1, 0, 1, 0, 0, 0, 0], dtype=np.int64)
         self._clock = np.full(3, first_random_state(self.seed), dtype=np.uint64)
-        self._decided: dict[int, int] = {}
 
     def __repr__(self) -> str:
         return f"ApproximateBestResponse({self.game_name or 'rules'}, player={self.player}, games={self.games})"
@@ -159,11 +145,6 @@ class ApproximateBestResponse:
     def games(self) -> int:
         """The number of training games so far."""
         return int(self._control[kernel.GAMES])
-
-    @property
-    def infosets(self) -> int:
-        """The number of infosets met."""
-        return len(self._tree)
 
     def run(
         self,
@@ -209,86 +190,6 @@ class ApproximateBestResponse:
     def _report(self, stopped: Stop | None, seconds: float) -> StreamedRun:
         message = "" if stopped is None else MESSAGES[stopped]
         return StreamedRun(stopped, self.games, int(self._control[kernel.TOTAL]), self.infosets, seconds, message)
-
-    def strategy(self) -> StreamedStrategy:
-        """Visit all infosets to which the response's own decisions can lead, and return the response's play there.
-
-        If there are too many, use :meth:`payoff`, which decides only where it needs to.
-        """
-        ahead = [*self._tree.following(-1)]
-        met: list[int] = []
-        while ahead:
-            infoset = ahead.pop()
-            met.append(infoset)
-            ahead += self._tree.following(self._decide(infoset))
-        return self._strategy(met)
-
-    @property
-    def decided(self) -> StreamedStrategy:
-        """The response's play at the decisions made since it last learned."""
-        return self._strategy(self._decided)
-
-    def _strategy(self, infosets: Iterable[int]) -> StreamedStrategy:
-        strategy = StreamedStrategy(self.player, {}, [], array("q", [0]), array("d"))
-        for infoset in infosets:
-            shares = [float(place == self._decided[infoset]) for place in self._tree.places(infoset)]
-            strategy.add(self._tree.label(infoset), self._tree.menu(infoset), shares)
-        return strategy
-
-    def payoff(
-        self, games: int = 10_000, *, seed: int = 0, confidence: float = 0.95, bounds: tuple[float, float] | None = None
-    ) -> MeanResult:
-        """Play fresh games, which learning has not used, with the response.
-
-        Parameters
-        ----------
-        games : int
-            At least 2.
-        seed : int
-        confidence : float
-        bounds : pair of float, optional
-            The lowest and the highest payoff of the game. The interval then holds for any number of games
-            (:func:`~treeplex.models.play.simulation.mean_interval`); without them it is Student's interval, which is
-            valid for many games.
-
-        Returns
-        -------
-        MeanResult
-            In payoff units. A best response earns at least the lower end, with the interval's confidence.
-
-        Raises
-        ------
-        InvalidStrategyError
-            If a number is out of range.
-        """
-        games = check_whole(games, "games", InvalidStrategyError, "[2, inf)")
-        confidence = check_number(confidence, "confidence", InvalidStrategyError, "(0, 1)")
-        if bounds is not None:
-            lowest = check_number(bounds[0], "the lowest payoff", InvalidStrategyError)
-            highest = check_number(bounds[1], "the highest payoff", InvalidStrategyError, f"[{lowest!r}, inf)")
-        control, results = np.zeros(8, dtype=np.int64), np.zeros(games)
-        clock = np.full(3, first_random_state(check_whole(seed, "seed", InvalidStrategyError), 2), dtype=np.uint64)
-        decided = np.zeros(0, dtype=np.int64)
-        wanted = kernel.EXPAND
-        while wanted != kernel.DONE:
-            if len(decided) < self.infosets:
-                decided = np.full(2 * self.infosets, -1, dtype=np.int64)
-                decided[list(self._decided)] = list(self._decided.values())
-            wanted = kernel.run_play(self._tree.arrays, control, clock, decided, results)
-            missing = int(control[kernel.MISSING])
-            if wanted == kernel.EXPAND:
-                self._tree.expand(missing)
-            elif wanted == kernel.DECIDE:
-                decided[missing] = self._decide(missing)
-        if bounds is None:
-            return student_interval(float(results.mean()), float(results.var(ddof=1)) / games, games, confidence)
-        payoffs, counts = np.unique(results, return_counts=True)
-        if payoffs[0] < lowest or payoffs[-1] > highest:
-            raise InvalidStrategyError(
-                f"bounds are {lowest:g} and {highest:g}, expected the lowest and the highest payoff: games have paid "
-                f"{payoffs[0]:g} to {payoffs[-1]:g}"
-            )
-        return mean_interval(payoffs, counts, lowest, highest, confidence)
 
     def _decide(self, infoset: int) -> int:
         """Return the index of the response's action, which depends on the infoset and on the learned functions."""

@@ -23,7 +23,7 @@ from ..methods.rules import LocalBias, SamplingRule
 from ..outcome import Options, Outcome, checked_seed
 from ..solution import RunState, Solution, starting_profile
 from ..style.preferences import preference_record
-from ..team import in_company, team_arrays
+from ..team import in_company, side_by_side, team_arrays
 from . import kernel
 from .kernel import LaneArrays, PreferringStateArrays, RunNumbers, ScratchArrays, StateArrays
 from .splitmix import first_random_state
@@ -78,10 +78,13 @@ class SamplerState:
         The latter also have the preferences, and the counts of walks or visits over which regrets are averaged.
     lanes : LaneArrays, optional
         For walks in batches: empty between iterations, except for their random numbers.
+    streams : ndarray of uint64, shape (threads, 16), optional
+        For threads that walk side by side, the clock of each thread: in column 2 the state of its random numbers.
     """
 
     arrays: StateArrays | PreferringStateArrays
     lanes: LaneArrays | None = None
+    streams: Any = None
 
     @property
     def iterations(self) -> int:
@@ -101,17 +104,19 @@ class SamplerState:
             changing["counts"] = self.arrays.counts
         if self.lanes is not None:
             changing["lanes"] = self.lanes.clock
+        if self.streams is not None:
+            changing["streams"] = self.streams
         return changing
 
     def copy(self) -> "SamplerState":
         """Return an independent copy."""
         changing = {name: array.copy() for name, array in self.changing.items()}
-        lanes = self.lanes
+        lanes, streams = self.lanes, changing.pop("streams", None)
         if lanes is not None:
             empty = {name: np.zeros_like(getattr(lanes, name)) for name in _EMPTIED}
             lanes = lanes._replace(clock=changing.pop("lanes"), **empty)
         visits = {"visits": changing["counts"]} if "counts" in changing else {}
-        return SamplerState(self.arrays._replace(**changing, **visits), lanes)
+        return SamplerState(self.arrays._replace(**changing, **visits), lanes, streams)
 
 
 class Sampler:
@@ -206,7 +211,11 @@ class Sampler:
         )
         in_batches = rule.batch > 1 and rule.sampling == "external"
         lanes = self._lanes(rule, seed, preference is not None) if in_batches or at_once else None
-        return SamplerState(arrays if preference is None else preference.added_to(arrays, self.tree), lanes)
+        streams = None
+        if rule.threads > 1:
+            streams = np.zeros((rule.threads, 16), dtype=np.uint64)  # threads write to cache lines of their own
+            streams[:, 2] = [first_random_state(seed, thread) for thread in range(rule.threads)]
+        return SamplerState(arrays if preference is None else preference.added_to(arrays, self.tree), lanes, streams)
 
     def set_behaviour(self, state: SamplerState, behaviours: list[Floats], trust: float) -> None:
         """Make a state play behaviours, one per player: regrets are proportional to them and sum to ``trust``.
@@ -236,7 +245,9 @@ class Sampler:
         touched : int, optional
             Stop after the iteration in which the histories touched reach this number.
         """
-        if state.lanes is None:
+        if state.streams is not None:
+            self._run_side_by_side(state, state.streams, rule, iterations, touched)
+        elif state.lanes is None:
             self._run(state, rule, state.arrays.regrets, iterations, touched, -1)
         else:
             self._run_batches(state, state.lanes, rule, iterations, touched)
@@ -262,6 +273,24 @@ class Sampler:
             )
 
         in_company(call, team, min(self.threads, number))
+
+    def _run_side_by_side(
+        self, state: SamplerState, streams: Integers, rule: SamplingRule, iterations: int, touched: int | None
+    ) -> None:
+        """Divide iterations among threads, which read and write the same regrets and averages without locks."""
+        number, clock = len(streams), state.arrays.clock
+        streams[:, :2] = 0
+        left = None if touched is None else -(-max(0, touched - state.touched) // number)
+        rooms = [self.scratch, *(self._room() for _ in range(1, number))]
+
+        def call(thread: int) -> None:
+            arrays = state.arrays._replace(clock=streams[thread])
+            share = iterations * (thread + 1) // number - iterations * thread // number
+            numbers = numbers_of(rule, share, left)
+            kernel.run_samplers(self.tree.arrays, self.tree.bases, arrays, arrays.regrets, rooms[thread], numbers, -1)
+
+        side_by_side(call, number)
+        clock[:2] += streams[:, :2].sum(axis=0)
 
     def _run(
         self,

@@ -3,6 +3,7 @@
 import math
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
@@ -44,6 +45,7 @@ from ..methods import (
 )
 from ..outcome import Options, Status, checked_seed
 from .constrained_walks import Answer, ConstrainedWalker, StreamedRows
+from .disk_tables import DiskFolder, OutOfDiskError
 from .splitmix import SplitMix64, first_random_state
 from .streamed_play import StreamedProfile, StreamedStrategy, rules_of
 from .walks import (
@@ -60,7 +62,7 @@ from .walks import (
 
 _FORMAT, _VERSION = "treeplex streamed run", 1
 
-Stop = Literal["iterations", "touched", "time", "memory", "weights", "interrupted"]
+Stop = Literal["iterations", "touched", "time", "memory", "disk", "weights", "interrupted"]
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,9 @@ class StreamedRun:
 
     Attributes
     ----------
-    stopped : {"iterations", "touched", "time", "memory", "weights", "interrupted"} or None
-        The limit that was reached first; ``None`` during a run. ``weights``: outcome sampling met a play whose
+    stopped : {"iterations", "touched", "time", "memory", "disk", "weights", "interrupted"} or None
+        The limit that was reached first; ``None`` during a run. ``disk``: the disk of the folder has too little space.
+        ``weights``: outcome sampling met a play whose
         weight exceeds the range of floats.
     iterations, touched : int
         Totals, including earlier calls.
@@ -144,9 +147,15 @@ class StreamedMCCFR:
     memory : int or str, optional
         The memory budget for infosets, in bytes or as a string such as ``"8GB"``; a run stops when it is used up. The
         default is the environment variable ``TREEPLEX_MEMORY``, or half of the available memory if it is not set.
+    folder : path-like, optional
+        A folder for the tables of infosets, as memory-mapped files, for ``es-mccfr`` and ``os-mccfr``. ``memory`` then
+        has no effect, and the disk is the limit. If the folder contains a run, that run continues; it must have the
+        same game, method and seed.
 
     Raises
     ------
+    CheckpointError
+        If the folder cannot be used, or contains another run.
     InvalidGameError
         If it is not a game.
     UnsupportedProblemError
@@ -182,6 +191,7 @@ class StreamedMCCFR:
         others: Mapping[int, Answer] | None = None,
         seed: int | None = None,
         memory: int | str | None = None,
+        folder: str | PathLike[str] | None = None,
     ) -> None:
         self.rules, self.game_name, words = rules_of(game)
         self.method = _method_of(method)
@@ -202,6 +212,14 @@ class StreamedMCCFR:
             for player in players
         ]
         self._preferences: list[Prefer | PreferStrategy] = preferences or []
+        self._disk: DiskFolder | None = None
+        if folder is not None:
+            if preferences is not None or self._rows is not None:
+                raise InvalidOptionError(
+                    f"{self.method.name} got folder, expected es-mccfr or os-mccfr for tables on disk"
+                )
+            self._disk = DiskFolder(folder, self._asked_of(settings), len(players))
+            self._tables = self._disk.tables(settings.rate is not None)
         self._budget, self._resident = Budget(memory), resident_memory()
         self._before = 0
         walker: Callable[..., Walker] = Walker
@@ -218,6 +236,8 @@ class StreamedMCCFR:
         self.iterations = 0
         #: Histories touched: every history that a walk visits, including chance nodes and leaves.
         self.touched = 0
+        if self._disk is not None and any(self._disk.counters):
+            self._continue(self._disk)
 
     def __repr__(self) -> str:
         name = self.game_name or type(self.rules).__name__
@@ -299,10 +319,12 @@ class StreamedMCCFR:
         options = limits_of("iterations", iterations, seconds, progress, partial(self._report, None))
         self._walker.deadline = now() + options.time_limit
         self._before = self._resident() - self.memory  # other growth between runs does not count
+        if self._disk is not None and checkpoint is not None:
+            raise InvalidOptionError("checkpoint: the run is kept in its folder, expected no checkpoint")
         first = self.iterations
         most = NEVER if touched is None else self.touched + check_whole(touched, "touched", InvalidOptionError)
         work = _StreamingStepper(self, most)
-        with settling() as answer:
+        with settling() as answer, nullcontext() if self._disk is None else self._disk.locked():
             run = iterate_kept(work, replace(options, answered=answer.known), checkpoint, self._asked)
             if self._pending is not None:  # Ctrl-C interrupted writing
                 self._write()
@@ -437,25 +459,51 @@ class StreamedMCCFR:
 
         The result does not depend on the number of attempts.
         """
-        update = self._pending
+        update, disk = self._pending, self._disk
         assert update is not None
+        if disk is not None:
+            disk.counters[0] = 1
         self._walker.apply(update)
         self.touched = update.touched
         self._turn = (update.player + 1) % len(self._tables)
         # The last player's turn ends an iteration.
         self.iterations = int(update.turns) - bool(self._turn)
+        if disk is not None:
+            walker, counts = self._walker, map(len, self._tables)
+            disk.floats[:] = array("d", [*walker.turns, *(end for pair in walker.payoff_ranges for end in pair)])
+            numbers = [0, self.iterations, self.touched, self._turn, walker.numbers.state, *counts]
+            disk.counters[:] = array("Q", numbers)
         self._pending = None
+
+    def _continue(self, disk: DiskFolder) -> None:
+        """Continue the run of a folder."""
+        _, self.iterations, self.touched, self._turn, self._walker.numbers.state, *_ = disk.counters[:]
+        count, floats = self.num_players, disk.floats[:].tolist()
+        self._walker.turns[:] = floats[:count]
+        self._walker.payoff_ranges[:] = zip(floats[count::2], floats[count + 1 :: 2], strict=True)
+
+    def _asked_of(self, settings: Settings) -> dict[str, Any]:
+        """Return the description of the run in its folder."""
+        game = self.game_name or type(self.rules).__name__
+        return {
+            "game": f"{game} ({digest(self.rules)})",
+            "method": self.method.name,
+            "settings": [str(each) for each in settings],
+            "seed": str(self.seed),
+        }
 
     def _look(self) -> None:
         """Compare the memory of infosets with the budget."""
         used = max(self.memory, self._resident() - self._before)
-        if self._budget.left(used) < 0:
+        if self._disk is None and self._budget.left(used) < 0:
             raise OutOfMemoryError
 
     def _report(self, stopped: Stop | None, seconds: float, nothing_done: bool = False) -> StreamedRun:
         message = "" if stopped is None else MESSAGES[stopped]
         if stopped == "memory":
             message = message.format(in_words(self._budget.limit))
+        if stopped == "disk" and self._disk is not None:
+            message = self._disk.full
         if stopped == "time" and nothing_done and not self._walker.settings.outcome:
             message = "the time limit was reached during the first walk: external sampling walks all actions of a "
             message += "player, and this game has too many; use os-mccfr"
@@ -481,7 +529,7 @@ class StreamedMCCFR:
             If there is no such player.
         """
         table = self._table(player)
-        shares = array("d")
+        shares = table.scratch()
         for number in range(len(table)):
             start, stop = table.starts[number], table.starts[number + 1]
             weights = table.sums[start:stop]
@@ -567,7 +615,7 @@ class StreamedMCCFR:
         return tuple(self._regret_estimate(table) for table in self._tables)
 
     def _regret_estimate(self, table: Infosets) -> float:
-        values = list(table.regrets)
+        values = table.scratch(table.regrets)
         whole = 0.0
         for number in range(len(table) - 1, -1, -1):  # the infosets below an action were met after it
             best = max(values[table.starts[number] : table.starts[number + 1]])
@@ -587,6 +635,7 @@ MESSAGES: dict[Stop, str] = {
     "touched": "the limit on touched histories was reached",
     "time": "stopped at the time limit",
     "memory": "the infosets met use up the memory budget of {}: raise it with memory=… or TREEPLEX_MEMORY",
+    "disk": "the disk is too small",
     "weights": OVERFLOW,
     "interrupted": "stopped by the user: the solution contains the latest strategies",
 }
@@ -678,6 +727,8 @@ class _StreamingStepper(WalkingStepper):
             self.stopped = "memory"
         except WeightOverflowError:
             self.stopped = "weights"
+        except OutOfDiskError:
+            self.stopped = "disk"
 
     def saved(self) -> Saved:
         """Return the state of the sampler."""
@@ -718,6 +769,10 @@ def _method_of(method: Any) -> MCCFR:
         )
     if isinstance(chosen, ExternalSamplingMCCFR) and chosen.batch != 1:
         raise InvalidOptionError(f"{chosen.name} got batch={chosen.batch}, expected 1: walks over rules run one by one")
+    if isinstance(chosen, ExternalSamplingMCCFR) and chosen.threads != 1:
+        raise InvalidOptionError(
+            f"{chosen.name} got threads={chosen.threads}, expected 1: walks over rules run in one thread"
+        )
     if isinstance(chosen, OutcomeSamplingMCCFR) and chosen.baselines == "history":
         raise InvalidOptionError(
             f"{chosen.name} got baselines='history', expected infoset or none: baselines by history need the whole game"

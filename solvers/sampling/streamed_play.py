@@ -95,7 +95,7 @@ class StreamedStrategy(Mapping[Hashable, dict[Hashable, float]]):
     @classmethod
     def of(cls, table: Infosets, shares: "array[float]") -> "StreamedStrategy":
         """Return the strategy with these probabilities at the infosets met so far."""
-        return cls(table.player, table.numbers, table.menus, table.starts[: len(table) + 1], shares)
+        return cls(table.player, table.numbers, table.menus, table.fixed_starts(), shares)
 
     def add(self, infoset: Hashable, actions: tuple[Hashable, ...], shares: Sequence[float]) -> None:
         """Add an infoset that is not known yet, with the probabilities of its actions."""

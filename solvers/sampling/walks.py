@@ -151,6 +151,14 @@ class Infosets:
         self.numbers[label] = number
         return number
 
+    def fixed_starts(self) -> Any:
+        """Return the first sequences of the infosets met so far, which later infosets do not change."""
+        return self.starts[: len(self) + 1]
+
+    def scratch(self, values: Sequence[float] = ()) -> Any:
+        """Return a copy of values as an array."""
+        return array("d", values)
+
     def refuse(self, number: int, label: Hashable, actions: Iterable[Hashable], parent: int) -> NoReturn:
         """Raise the error for an infoset with other actions, or another past, than when it was first met.
 
