@@ -95,6 +95,18 @@ class CorrelatedRun:
             self.iterations += 1
 
     @property
+    def last_plans(self) -> list[Floats]:
+        """Each player's realization plan in the last iteration.
+
+        Raises
+        ------
+        InvalidOptionError
+            If there has been no iteration.
+        """
+        self._checked()
+        return self._played[-1]
+
+    @property
     def payoffs(self) -> Floats:
         """Each player's expected payoff if all follow the recommendations, shape (num_players,).
 

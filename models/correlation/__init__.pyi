@@ -1,6 +1,7 @@
 from .deviations import Decides as Decides
 from .deviations import Deviations as Deviations
 from .deviations import Triggers as Triggers
+from .dominance import never_recommended as never_recommended
 from .pairs import SequencePairs as SequencePairs
 from .pairs import spans as spans
 from .plan import CorrelationPlan as CorrelationPlan

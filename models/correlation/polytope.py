@@ -18,6 +18,7 @@ from .pairs import SequencePairs, spans
 LARGEST = 50_000
 #: Weights below this are round-off.
 _LEAST = 1e-13
+_HUGE = np.finfo(np.float64).max
 
 
 class CorrelationPolytope(ABC):
@@ -59,13 +60,42 @@ class CorrelationPolytope(ABC):
         """Return the columns with the given shares, shape (size,)."""
 
     @abstractmethod
-    def largest(self, gradient: Floats) -> float:
-        """Return the maximum of a linear function over the correlation plans, by one pass from the last choices.
+    def values(self, gradient: Floats, excluded: npt.NDArray[np.bool_] | None = None) -> Floats:
+        """Return the largest value per unit of each column of a linear function over the correlation plans.
 
         Parameters
         ----------
         gradient : ndarray of float64, shape (num_pairs,)
+        excluded : ndarray of bool, shape (size,), optional
+            Columns that are zero; their values are −∞.
+
+        Returns
+        -------
+        ndarray of float64, shape (size,)
+            Computed by one pass from the last choices. Entry 0 is the maximum.
         """
+
+    def largest(self, gradient: Floats, excluded: npt.NDArray[np.bool_] | None = None) -> float:
+        """Return the maximum of a linear function over the correlation plans; parameters as for :meth:`values`."""
+        return float(self.values(gradient, excluded)[0])
+
+    def slacks(self, gradient: Floats, excluded: npt.NDArray[np.bool_] | None = None) -> tuple[float, Floats]:
+        """Return the maximum, and how much it decreases per unit of each column.
+
+        Parameters as for :meth:`values`. Each column is zero at the points with the maximum unless its slack is zero.
+        """
+        values = self.values(gradient, excluded)
+        slacks = np.zeros(self.size)
+        if len(self.members):
+            members = values[self.members]
+            best = np.repeat(np.maximum.reduceat(members, self._starts), self.counts)
+            slacks[self.members] = np.where(np.isneginf(members), np.inf, best - np.maximum(members, -_HUGE))
+        slacks[np.isneginf(values)] = np.inf
+        return float(values[0]), slacks
+
+    @abstractmethod
+    def of_plans(self, x: Floats, y: Floats) -> Floats:
+        """Return the columns of two players who mix independently, from their realization plans."""
 
     @property
     def _starts(self) -> Indices:
@@ -199,15 +229,20 @@ class VonStengelForges(CorrelationPolytope):
             np.add.at(found, layer.targets, found[layer.summands])
         return found
 
-    def largest(self, gradient: Floats) -> float:
-        """Return the maximum of a linear function over the polytope."""
-        totals = gradient.astype(np.float64)
+    def of_plans(self, x: Floats, y: Floats) -> Floats:
+        """Return the products of the probabilities of both sequences."""
+        found: Floats = x[self.pairs.first] * y[self.pairs.second]
+        return found
+
+    def values(self, gradient: Floats, excluded: npt.NDArray[np.bool_] | None = None) -> Floats:
+        """Return the largest value per unit of each pair."""
+        totals: Floats = gradient.astype(np.float64) if excluded is None else np.where(excluded, -np.inf, gradient)
         for layer in reversed(self._layers):
             np.add.at(totals, layer.summands, totals[layer.targets])
             if len(layer.counts):
                 best = np.maximum.reduceat(totals[layer.members], np.cumsum(layer.counts) - layer.counts)
                 np.add.at(totals, layer.parents, best)
-        return float(totals[0])
+        return totals
 
 
 class _Construction:
@@ -376,6 +411,7 @@ class PurePlans(CorrelationPolytope):
         self.pairs = pairs
         own, other = pairs.form.treeplexes[player], pairs.form.treeplexes[1 - player]
         plans = pure_plans(own)
+        self._player, self._plans = player, plans
         number = len(plans)
         # A first infoset chooses π; each choice leads to a copy of the other player's infosets.
         roots = 1 + np.arange(number)[:, None]
@@ -415,9 +451,17 @@ class PurePlans(CorrelationPolytope):
         """Return the realization plan with the given shares."""
         return self._tree.plan(shares)
 
-    def largest(self, gradient: Floats) -> float:
-        """Return the maximum of a linear function over the correlation plans."""
-        return float(sequence_values(self._tree, self._to_pairs.T @ gradient)[0])
+    def of_plans(self, x: Floats, y: Floats) -> Floats:
+        """Return the probability of each pure plan of one player, and the other's plan with this weight."""
+        mine, theirs = (y, x) if self._player else (x, y)
+        behaviour = self.pairs.form.treeplexes[self._player].behaviour(mine)
+        weights = np.where(self._plans, behaviour, 1.0).prod(axis=1)
+        return np.concatenate([[1.0], weights, np.outer(weights, theirs[1:]).ravel()])
+
+    def values(self, gradient: Floats, excluded: npt.NDArray[np.bool_] | None = None) -> Floats:
+        """Return the largest value per unit of each sequence."""
+        paid = self._to_pairs.T @ gradient
+        return sequence_values(self._tree, paid if excluded is None else np.where(excluded, -np.inf, paid))
 
 
 def count_pure_plans(treeplex: Treeplex) -> int:

@@ -22,13 +22,15 @@ from .features import Feature
 from .problem import Problem
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ..correlation import CorrelationPolytope, Deviations
     from ..programs.linear_program import LinearProgram
 
 #: Up to this many pairs of sequences the simplex method solves the program by default.
 _SMALL = 5_000
 #: The keys of the dual certificate.
-PLAN, PRICES, FLOWS = "plan", "prices of player {}", "deviations of player {}"
+PLAN, PRICES, FLOWS, NEVER = "plan", "prices of player {}", "deviations of player {}", "never recommended"
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,17 +118,40 @@ class Correlated(Problem):
         (first, second), (own, other) = self.weights, self.paid
         return first * own + second * other
 
-    @property
-    def scales(self) -> tuple[float, float]:
-        """The unit of the rows about each player's deviations: its largest payoff."""
-        return tuple(float(np.abs(paid).max(initial=0.0)) or 1.0 for paid in self.paid)  # type: ignore[return-value]
+    def scales(self, kept: Floats | float = 1.0) -> tuple[float, float]:
+        """Return the unit of the rows about each player's deviations: its largest payoff at the pairs that are kept.
 
-    def linear_program(self) -> "LinearProgram":
+        Parameters
+        ----------
+        kept : ndarray of float64, shape (num_pairs,), or float
+            1 for the pairs that are kept, and 0 for the others.
+        """
+        first, second = (float(np.abs(paid * kept).max(initial=0.0)) or 1.0 for paid in self.paid)
+        return first, second
+
+    @cached_property
+    def never(self) -> "npt.NDArray[np.bool_]":
+        """The columns that are zero in every equilibrium by iterated dominance, shape (size,).
+
+        Computed by :func:`~treeplex.models.correlation.never_recommended`.
+        """
+        from ..correlation import never_recommended
+
+        return never_recommended(self.polytope, [self.deviations[player] for player in self.deviators])
+
+    def linear_program(self, without: "npt.NDArray[np.bool_] | None" = None) -> "LinearProgram":
         """Return the linear program of the best correlated equilibrium.
 
+        Parameters
+        ----------
+        without : ndarray of bool, shape (size,), optional
+            Columns to fix to zero, such as :attr:`never`. Payoffs elsewhere then set the unit of the rows.
+
+        Notes
+        -----
         The columns are the point of :attr:`polytope`, the correlation plan ``pairs`` if that is another vector, and the
         values ``worth`` of the best deviations from each infoset on. For each player, the rows ``deviations`` state the
-        values, and the rows ``follow`` that no deviation gains. Rows about gains are divided by :attr:`scales`.
+        values, and the rows ``follow`` that no deviation gains. Rows about gains are divided by :meth:`scales`.
         """
         from ..programs.linear_program import ProgramBlocks
 
@@ -134,15 +159,19 @@ class Correlated(Problem):
         matrix, right = polytope.equations
         is_plan = polytope.size == polytope.pairs.num_pairs
         pairs = PLAN if is_plan else "pairs"
-        blocks.add_columns(PLAN, polytope.size, objective=self.gradient if is_plan else 0.0, lower=0.0)
+        used = np.ones(polytope.size) if without is None else np.where(without, 0.0, 1.0)
+        kept = np.minimum(polytope.to_pairs @ used, 1.0)
+        gradient, only = self.gradient * kept, sp.diags_array(kept, format="csr")
+        upper = np.inf if without is None else np.where(without, 0.0, np.inf)
+        blocks.add_columns(PLAN, polytope.size, objective=gradient if is_plan else 0.0, lower=0.0, upper=upper)
         blocks.add_rows(PLAN, {PLAN: matrix}, lower=right, upper=right)
         if not is_plan:
-            blocks.add_columns(pairs, polytope.pairs.num_pairs, objective=self.gradient)
+            blocks.add_columns(pairs, polytope.pairs.num_pairs, objective=gradient)
             each = sp.eye_array(polytope.pairs.num_pairs, format="csr")
             blocks.add_rows(pairs, {pairs: each, PLAN: -polytope.to_pairs}, lower=0.0, upper=0.0)
         for number, (one, row) in enumerate(zip(self.constraints, self._rows(), strict=True)):
             blocks.add_rows(f"constraint {number}", {pairs: row}, upper=one.limit)
-        for player, (each, scale) in enumerate(zip(self.deviations, self.scales, strict=True)):
+        for player, (each, scale) in enumerate(zip(self.deviations, self.scales(kept), strict=True)):
             tree, worth = each.treeplex, f"worth {player}"
             if player not in self.deviators or not tree.num_infosets:
                 continue
@@ -151,9 +180,9 @@ class Correlated(Problem):
             here = sp.csr_array(
                 (np.ones(count), (np.arange(count), tree.sequence_infosets[1:])), shape=(count, tree.num_infosets)
             )
-            value = {worth: here - sp.csr_array(tree.inflow.T)[1:], pairs: -each.gradient[1:] / scale}
+            value = {worth: here - sp.csr_array(tree.inflow.T)[1:], pairs: -(each.gradient[1:] @ only) / scale}
             blocks.add_rows(f"deviations {player}", value, lower=0.0)
-            blocks.add_rows(f"follow {player}", {pairs: each.obeyed / scale, worth: -each.firsts}, lower=0.0)
+            blocks.add_rows(f"follow {player}", {pairs: (each.obeyed @ only) / scale, worth: -each.firsts}, lower=0.0)
         return blocks.program(maximise=True)
 
     def _rows(self) -> list[sp.csr_array]:
@@ -182,14 +211,17 @@ class Correlated(Problem):
             By constraint.
         dual_certificate : mapping of str to ndarray, optional
             ``plan``, a point of :attr:`polytope`, which replaces the profile; and for each player the ``prices`` of its
-            triggers and ``deviations``, which prove an upper bound.
+            triggers and ``deviations``, which prove an upper bound. With ``never recommended``, whose value does not
+            matter, columns that are zero in every equilibrium (:attr:`never`) are left out of the bound.
 
         Notes
         -----
         The gains of deviations are computed by dynamic programming. The objective at the plan is the lower bound. For
         prices λ ≥ 0 and deviations y, the largest objective minus λ times the gains of y, over all correlation plans,
         plus λ times the positive gains of the plan, is the upper bound: it holds for every plan whose deviations gain
-        no more than those from this one, so in particular for every equilibrium.
+        no more than those from this one, so in particular for every equilibrium. With ``never recommended`` it holds
+        for the equilibria, and for the plans of this kind without the columns :attr:`never`; this is used only if the
+        given plan is one.
         """
         from ..correlation import CorrelationPlan
 
@@ -197,13 +229,20 @@ class Correlated(Problem):
         given = dual_certificate or {}
         if PLAN in given:
             plan = CorrelationPlan(self.polytope, given[PLAN])
-            return self._certificate(plan.values, max(profile.residual, plan.violation), multipliers or {}, given)
+            residual = max(profile.residual, plan.violation)
+            bare = NEVER in given and not plan.columns[self.never].any()
+            return self._certificate(plan.values, residual, multipliers or {}, given, self.never if bare else None)
         pairs = self.polytope.pairs
         x, y = profile.plans
         return self._certificate(x[pairs.first] * y[pairs.second], profile.residual, multipliers or {}, given)
 
     def _certificate(
-        self, plan: Floats, residual: float, multipliers: Mapping[str, float], given: Mapping[str, Floats]
+        self,
+        plan: Floats,
+        residual: float,
+        multipliers: Mapping[str, float],
+        given: Mapping[str, Floats],
+        never: "npt.NDArray[np.bool_] | None" = None,
     ) -> Certificate:
         """Return the certificate of the probabilities of pairs of sequences."""
         values = tuple(float(paid @ plan) for paid in self.paid)
@@ -227,7 +266,7 @@ class Correlated(Problem):
             value=values,
             objective=objective,
             lower=objective,
-            upper=bound + self.polytope.largest(bounding),
+            upper=bound + self.polytope.largest(bounding, never),
             exploitability=sum(regrets) / 2,
             residual=residual,
             violations=violations,

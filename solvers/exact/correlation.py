@@ -1,76 +1,188 @@
 """Optimal correlated equilibria by HiGHS."""
 
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import highspy
 import numpy as np
 
 from ...models.correlation import CorrelationPlan
-from ...models.problems.correlated import FLOWS, PLAN, PRICES, Correlated
+from ...models.problems import Certificate
+from ...models.problems.correlated import FLOWS, NEVER, PLAN, PRICES, Correlated
 from ...models.programs.linear_program import LinearProgram
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidOptionError, TimeLimitError
-from ...seqform.limits import counted_now
+from ...seqform.limits import counted_now, seconds_left, time_limited
+from ...seqform.strategy import Profile
+from ..certification import enough, proven_error
+from ..correlated_run import CorrelatedRun
 from ..outcome import Options, Outcome, Status, nearest_profile
-from .highs_models import choose_algorithm, iterations, prepared, run_solver, said, solution_of, stopped
+from ..second_questions import second_question
+from ..solution import RunState
+from .highs_models import iterations, prepared, run_solver, said, solution_of, stopped
 
 if TYPE_CHECKING:
     from ..methods import HiGHS
 
 #: Programs with more columns call back into Python, so that Ctrl-C ends them.
 _LARGE = 5_000
+#: Up to this many pairs of sequences, another vertex is tried if the certificate does not meet the tolerance.
+_CROSSED = 5_000
+#: The seconds, and the fraction of the time limit, kept for a plan in case that HiGHS finds none; its most iterations.
+_KEPT, _SHARE, _ITERATIONS = 10.0, 0.15, 1_000
+#: Statuses after which other ways are not tried.
+_FINAL = (Status.INTERRUPTED, Status.TIME_LIMIT, Status.INFEASIBLE)
 
 
 def run(method: "HiGHS", problem: Correlated, options: Options) -> Outcome:
-    """Solve the linear program of a correlated equilibrium; see :class:`~treeplex.solvers.HiGHS`."""
+    """Solve the linear program of a correlated equilibrium; see :class:`~treeplex.solvers.HiGHS`.
+
+    If the certificate does not meet the tolerance, solve the program in other ways: by a vertex, and without the
+    columns that no equilibrium uses.
+    """
     if options.start is not None:
         raise InvalidOptionError(f"{method.name} does not accept a start for {problem.name}: omit the start")
     built = counted_now()
     program = problem.linear_program()
     large = program.shape[1] > _LARGE
     algorithm = method.algorithm if method.algorithm != "auto" else "ipm" if large else "simplex"
-    solver = prepared(method, problem, options, algorithm, program, options.time_limit)
     begun = counted_now()
-    plans, proof, state = None, None, None
-    multipliers: dict[str, float] = {}
-    given: dict[str, Floats] = {}
-    try:
-        interrupted = run_solver(solver, interruptible=large)
-        if algorithm == "simplex" and solver.getModelStatus() == highspy.HighsModelStatus.kUnknown:
-            algorithm = "ipm-crossover"  # the simplex method may stall if no equilibrium meets the constraints
-            solver.clearSolver()
-            choose_algorithm(solver, algorithm)
-            interrupted = run_solver(solver, interruptible=large)
-    except (KeyboardInterrupt, TimeLimitError):  # HiGHS is still running in its thread and must not be called
-        ending, detail, count = Status.INTERRUPTED, "HiGHS did not stop on request", 0
-    else:
-        ending, detail = Status.INTERRUPTED if interrupted else stopped(solver), said(solver)
-        count, numbers = iterations(solver, algorithm), solution_of(solver, program)
-        if ending is Status.INFEASIBLE and problem.constraints:  # an equilibrium without constraints exists
-            detail = f"according to HiGHS, no {problem.name.upper()} meets the constraints: loosen one of them"
-            numbers = None
-        if numbers is not None and np.isfinite(numbers[0]).all():
-            multipliers, given = read(problem, program, *numbers)
-            state = CorrelationPlan(problem.polytope, given[PLAN])
-            plans = (state.marginal(0), state.marginal(1))
-            profile = nearest_profile(problem.game, plans)
-            proof = profile, problem.certify(profile, multipliers, given)
+    kept = min(_KEPT, _SHARE * options.time_limit)
+    limit = options.time_limit - kept  # the rest is for a fallback
+    best = _Attempt(Status.OPTIMAL, "")
+    if large:  # without dominated recommendations a program may be far easier
+        with time_limited(limit):
+            if problem.never.any():
+                program_left = problem.linear_program(problem.never)
+                best = _attempt(method, problem, options, program_left, "simplex", limit, True)
+    if best.error:
+        left = limit - (counted_now() - begun)
+        best = _better(best, _attempt(method, problem, options, program, algorithm, left), "as a whole")
+    for how, again, without in _other_ways(problem, algorithm, large):
+        left = limit - (counted_now() - begun)
+        if best.error == 0.0 or best.stopped in _FINAL or not seconds_left(left):
+            break
+        with second_question("a more accurate answer") as asked, time_limited(left):
+            never = problem.never if without else None
+            if never is None or never.any():
+                other = program if never is None else problem.linear_program(never)
+                best = _better(best, _attempt(method, problem, options, other, again, left, without), how)
+        best = replace(best, detail=asked.added_to(best.detail))
+    if best.state is None and best.stopped is not Status.INFEASIBLE and not problem.constraints:
+        best = _fallback(problem, options, best, kept)
+    plans = None if best.state is None else (best.state.marginal(0), best.state.marginal(1))
     return Outcome(
         plans=plans,
-        stopped=ending,
-        detail=detail,
-        iterations=count,
+        stopped=best.stopped,
+        detail=best.detail,
+        iterations=best.count,
         seconds=counted_now() - begun,
         build_seconds=begun - built,
-        multipliers=multipliers,
-        dual_certificate=given,
-        proof=proof,
-        state=state,
+        multipliers=best.multipliers,
+        dual_certificate=best.given,
+        proof=best.proof,
+        state=best.state,
     )
 
 
+@dataclass(frozen=True, eq=False)
+class MixedPlan(CorrelationPlan, RunState):
+    """The correlation plan of a run of trigger-regret minimisation, when HiGHS found none.
+
+    Attributes
+    ----------
+    iterations : int
+        The number of iterations of the run.
+    """
+
+    iterations: int = 0
+
+    @property
+    def remark(self) -> str:
+        """The origin of the plan, for the message."""
+        return f"the plan is the mixture of {self.iterations:,} iterations of trigger-regret minimisation"
+
+
+@dataclass(frozen=True, eq=False)
+class _Attempt:
+    """One run of HiGHS, and the certificate of its answer."""
+
+    stopped: Status
+    detail: str
+    count: int = 0
+    multipliers: dict[str, float] = field(default_factory=dict)
+    given: dict[str, Floats] = field(default_factory=dict)
+    state: CorrelationPlan | None = None
+    proof: tuple[Profile, Certificate] | None = None
+    error: float = math.inf  # 0 if it meets the tolerance
+
+
+def _better(best: _Attempt, found: _Attempt, how: str) -> _Attempt:
+    """Return the better of two attempts; the second one was made later."""
+    if not best.detail or (found.stopped is Status.INFEASIBLE and found.state is None):
+        return found
+    if found.state is not None and found.error < best.error:
+        return replace(found, detail=f"{best.detail}, then solved {how}", count=best.count + found.count)
+    return best if best.state is not None else replace(found, count=best.count + found.count)
+
+
+def _other_ways(problem: Correlated, algorithm: str, large: bool) -> Iterator[tuple[str, str, bool]]:
+    """Yield other ways to solve the program: in words, the algorithm, and whether to leave out unused columns."""
+    if not large:
+        yield "without dominated recommendations", "simplex", True
+    vertex = "simplex" if algorithm == "ipm-crossover" else "ipm-crossover"
+    if problem.polytope.pairs.num_pairs <= _CROSSED:
+        yield f"again by {vertex}", vertex, False
+
+
+def _fallback(problem: Correlated, options: Options, best: _Attempt, seconds: float) -> _Attempt:
+    """Return the mixture of strategies that minimise trigger regrets for a few seconds, and its certificate."""
+    run, polytope = CorrelatedRun(problem.game), problem.polytope
+    columns, until = np.zeros(polytope.size), counted_now() + seconds
+    while run.iterations < _ITERATIONS and (not run.iterations or counted_now() < until):
+        run.run(1)
+        columns += polytope.of_plans(*run.last_plans)
+    given = {PLAN: polytope.point(polytope.shares(columns / run.iterations))}
+    state = MixedPlan(polytope, given[PLAN], run.iterations)
+    profile = nearest_profile(problem.game, (state.marginal(0), state.marginal(1)))
+    return replace(best, given=given, state=state, proof=(profile, problem.certify(profile, {}, given)))
+
+
+def _attempt(
+    method: "HiGHS",
+    problem: Correlated,
+    options: Options,
+    program: LinearProgram,
+    algorithm: str,
+    seconds: float,
+    without: bool = False,
+) -> _Attempt:
+    """Run HiGHS on a program and certify its answer."""
+    large = program.shape[1] > _LARGE
+    solver = prepared(method, problem, options, algorithm, program, seconds)
+    try:
+        interrupted = run_solver(solver, interruptible=large)
+    except (KeyboardInterrupt, TimeLimitError):  # HiGHS is still running in its thread and must not be called
+        return _Attempt(Status.INTERRUPTED, "HiGHS did not stop on request")
+    ending, detail = Status.INTERRUPTED if interrupted else stopped(solver), said(solver)
+    count, numbers = iterations(solver, algorithm), solution_of(solver, program)
+    if ending is Status.INFEASIBLE and problem.constraints:  # an equilibrium without constraints exists
+        detail = f"according to HiGHS, no {problem.name.upper()} meets the constraints: loosen one of them"
+        numbers = None
+    if numbers is None or not np.isfinite(numbers[0]).all():
+        return _Attempt(ending, detail, count)
+    multipliers, given = read(problem, program, *numbers, without)
+    state = CorrelationPlan(problem.polytope, given[PLAN])
+    profile = nearest_profile(problem.game, (state.marginal(0), state.marginal(1)))
+    certificate = problem.certify(profile, multipliers, given)
+    error = proven_error(problem, profile, certificate)
+    error = error if error > enough(problem, certificate, options) else 0.0
+    return _Attempt(ending, detail, count, multipliers, given, state, (profile, certificate), error)
+
+
 def read(
-    problem: Correlated, program: LinearProgram, primal: Floats, dual: Floats
+    problem: Correlated, program: LinearProgram, primal: Floats, dual: Floats, without: bool = False
 ) -> tuple[dict[str, float], dict[str, Floats]]:
     """Return the multipliers of constraints, and the plan, prices and deviations for the certificate.
 
@@ -82,10 +194,18 @@ def read(
         The values of the columns.
     dual : ndarray of float64
         The multipliers of the rows.
+    without : bool
+        Whether the program leaves out the columns ``problem.never``.
     """
     polytope = problem.polytope
-    given = {PLAN: polytope.point(polytope.shares(primal[program.columns[PLAN]]))}
-    for player, scale in enumerate(problem.scales):
+    columns, kept = primal[program.columns[PLAN]], None
+    given = {}
+    if without:
+        columns = np.where(problem.never, 0.0, columns)
+        kept = np.minimum(polytope.to_pairs @ np.where(problem.never, 0.0, 1.0), 1.0)
+        given[NEVER] = np.ones(1)
+    given[PLAN] = polytope.point(polytope.shares(columns))
+    for player, scale in enumerate(problem.scales(1.0 if kept is None else kept)):
         if f"follow {player}" in program.rows:
             given[PRICES.format(player)] = np.maximum(-dual[program.rows[f"follow {player}"]], 0.0) / scale
             flows = np.maximum(-dual[program.rows[f"deviations {player}"]], 0.0)

@@ -575,3 +575,78 @@ def test_profiles_are_certified_as_independent_recommendations():
     assert efce.value == pytest.approx(nfcce.value)
     assert all(more >= less - 1e-12 for more, less in zip(efce.regrets, nfcce.regrets, strict=True))
     assert isinstance(game, Game)
+
+
+def centipede(levels):
+    """Return a game in which the mover at level k takes k + 2 and leaves k − 1, or passes."""
+
+    def leaf(level):
+        paid = [float(level - 1)] * 2
+        paid[level % 2] = float(level + 2)
+        return Leaf(tuple(paid))
+
+    node = leaf(levels)
+    for level in reversed(range(levels)):
+        node = Decision(level % 2, f"m{level}", (("take", leaf(level)), ("pass", node)))
+    return to_game(node)
+
+
+@pytest.mark.parametrize(
+    ("levels", "method"),
+    [(40, "highs"), (40, "highs-ipm"), pytest.param(200, "highs", marks=pytest.mark.slow)],
+)
+def test_long_centipedes_are_solved_by_dominance(levels, method):
+    # Prices of deviations grow exponentially with the levels, so that no floats prove the whole program's optimum.
+    solution = solve(EFCE(centipede(levels)), method)
+    assert solution.status is Status.OPTIMAL
+    assert solution.value == (2.0, -1.0)
+    assert solution.lower <= solution.upper <= 1.0 + 1e-6
+
+
+@pytest.mark.parametrize("concept", CONCEPTS)
+@pytest.mark.parametrize("seed", range(12))
+def test_equilibria_never_use_excluded_columns(concept, seed):
+    games = (to_game(small_trees(tree, any_tree if tree % 2 else public_tree)) for tree in itertools.count(4 * seed))
+    problem = next(one for one in map(CONCEPTS[concept], games) if one.never.any())
+    never, program = problem.never, problem.linear_program()
+    weights = np.zeros(program.shape[1])
+    weights[program.columns["plan"]] = -1.0 * never  # the largest weight that an equilibrium gives these columns
+    equal = program.row_lower == program.row_upper
+    found = linprog(
+        weights,
+        -program.matrix[~equal],
+        -program.row_lower[~equal],
+        program.matrix[equal],
+        program.row_upper[equal],
+        list(zip(program.column_lower, program.column_upper, strict=True)),
+        method="highs",
+    )
+    assert found.status == 0
+    assert found.fun >= -1e-6
+    best = solve(problem)
+    given = {**best.dual_certificate, "never recommended": np.ones(1)}
+    again = problem.certify(best.profile, {}, {"plan": best.state.columns, **given})
+    assert again.lower <= again.upper + 1e-9
+    assert best.objective <= again.upper + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_independent_plans_are_points_of_either_polytope(seed):
+    game = to_game(small_trees(seed, public_tree))
+    pairs, source = SequencePairs(game.sequence_form), np.random.default_rng(seed)
+    x, y = (tree.plan(tree.behaviour(source.random(tree.num_sequences))) for tree in game.sequence_form.treeplexes)
+    for polytope in (VonStengelForges(pairs), PurePlans(pairs, 0), PurePlans(pairs, 1)):
+        columns = polytope.of_plans(x, y)
+        assert polytope.to_pairs @ columns == pytest.approx(x[pairs.first] * y[pairs.second], abs=1e-14)
+        matrix, right = polytope.equations
+        assert np.abs(matrix @ columns - right).max() <= 1e-14
+
+
+def test_a_stopped_solve_returns_a_plan_of_small_regrets():
+    problem = EFCE(load_game("sheriff:items=2,rounds=1"))
+    solution = solve(problem, "highs-ipm", max_iterations=1)
+    uniform = problem.certify(Profile.uniform(problem.game))
+    assert solution.status is Status.ITERATION_LIMIT
+    assert "iterations of trigger-regret minimisation" in solution.message
+    assert max(solution.regrets) < max(uniform.regrets) / 2
+    assert solution.lower <= solve(problem).objective <= solution.upper
