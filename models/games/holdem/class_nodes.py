@@ -79,8 +79,8 @@ class ClassNode(ChartedNode):
             Show only the classes of these hands.
         """
         table = self.classes(seat, only)
-        there = [row for row in table if row["ev"] is not None]
-        return self._table(self.index_of(seat), sorted(there, key=lambda row: -row["ev"]))
+        there = [row for row in table if row["weight"] > 0.0]
+        return self._table(self.index_of(seat), sorted(there, key=lambda row: -(row["ev"] or 0.0)))
 
     def to_dict(self, by: str = "class") -> dict[str, Any]:
         """Return the node as plain data: its place, averages, and the classes of all seats."""
@@ -96,7 +96,7 @@ class ClassNode(ChartedNode):
                 "combinations": float(reach[number] * CLASS_SIZES[number]),
                 "reach": float(reach[number]),
                 "weight": float(likely[number] / total),
-                "ev": float(evs[number]) if there else None,
+                "ev": float(evs[number]) if there and not np.isnan(evs[number]) else None,
                 "equity": float(equities[number]) if there and not np.isnan(equities[number]) else None,
             }
             if self.seats[seat] == self.mover:

@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from ....seqform.arrays import Floats
-from ....seqform.errors import InvalidGameError, shown
+from ....seqform.errors import InvalidGameError, UnsupportedProblemError, shown
 from ....seqform.public_profile import PublicProfile
 from ....seqform.rules import CHANCE
 from ....seqform.strategy import Profile, check_same_game
@@ -72,6 +72,17 @@ class FlopsNode(PreflopNode):
         first, second = self.reaches
         together = self.solved.flops.together
         return first * (together @ second), second * (first @ together)
+
+    @cached_property
+    def evs(self) -> tuple[Floats, ...]:
+        """The winnings of each class from there on, for both seats; NaN for strategies that were read from a file.
+
+        Files contain the strategies before the flop, which do not determine the winnings.
+        """
+        try:
+            return super().evs
+        except UnsupportedProblemError:
+            return tuple(np.full(len(CLASSES), np.nan) for _ in self.seats)
 
     @cached_property
     def equities(self) -> tuple[Floats, Floats]:
