@@ -47,9 +47,9 @@ def by_best_responses(best_responses: Sequence[float], value: float) -> Certific
 
 def has_uniform_play(problem: Problem) -> bool:
     """Whether uniform play is an answer, and quick to certify: the sequence form or a small public form is built."""
-    if Feature.SIMPLE in problem.needs:
-        return False
     built = vars(problem.game)
+    if Feature.SIMPLE in problem.needs or not getattr(built.get("public_form"), "is_whole", True):
+        return False
     if "sequence_form" in built:
         return True
     form = built.get("public_form")
