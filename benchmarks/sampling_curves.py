@@ -2,8 +2,8 @@
 
     python benchmarks/sampling_curves.py [--walks N] [--games N] [--plot docs/images/sampling_curves.svg]
 
-The left panel is Leduc poker: one run, batches, threads, and averages of four runs. The right panel is Leduc poker with
-13 ranks: exact exploitability of one run, and estimates from below by local best responses, with their intervals.
+The left panel is Leduc poker: one run, batches, threads, and averages of four runs. The right panel is liar's dice with
+six sides: exact exploitability of one run, and estimates from below by local best responses, with their intervals.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from treeplex.seqform.interchange.pictures import panels, write_picture
 from treeplex.solvers import averaged_profile, estimate_exploitability
 
 METHODS = {"es-mccfr": 1, "es-mccfr:batch=256": 256, "es-mccfr:threads=2": 1}
-LARGE = "leduc:ranks=13"
+LARGE = "liars_dice:sides=6"
 RUNS = 4
 _SHOWN = "exploitability", "mean", "lower", "upper"
 
@@ -62,7 +62,7 @@ def draw(exact: dict[str, tuple[list[float], list[float]]], estimates: list[dict
     ends = columns["mean"] - columns["lower"], columns["upper"] - columns["mean"]
     style = {"fmt": "o", "markersize": 3, "capsize": 3, "linewidth": 1, "label": "local best responses, 95 %"}
     right.errorbar(columns["touched"], columns["mean"], ends, **style)
-    right.set(yscale="linear", title=LARGE, ylim=(-0.5, None))
+    right.set(yscale="linear", title=LARGE, ylabel="exploitability (points)")
     left.set(yscale="log", title="leduc", ylabel="exploitability (antes)")
     for pane in (left, right):
         pane.set(xscale="log", xlabel="histories touched")
@@ -75,7 +75,7 @@ def draw(exact: dict[str, tuple[list[float], list[float]]], estimates: list[dict
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--walks", type=int, default=400_000, help="walks of each player in the longest run")
-    parser.add_argument("--games", type=int, default=1500, help="games of each local best response")
+    parser.add_argument("--games", type=int, default=5000, help="games of each local best response")
     parser.add_argument("--plot", type=Path)
     arguments = parser.parse_args()
     exact = exact_curves(arguments.walks)
