@@ -196,6 +196,7 @@ class WorkerPool:
         self._patience: float = options["patience"]
         self._progress: Callable[[Standing], None] | None = options["progress"]
         self._makers: Sequence[Maker] = ()
+        self._costs: Sequence[float] = ()
         self._inline: list[Part] | None = None
         self._engine: Engine | None = None
         self._seats: list[_Seat] = []
@@ -216,6 +217,7 @@ class WorkerPool:
         on: str | Place = "local:1",
         *,
         names: Sequence[str] = (),
+        costs: Sequence[float] = (),
         checkpoint_every: int | None = None,
         folder: Path | str | None = None,
         patience: float = 60.0,
@@ -233,6 +235,8 @@ class WorkerPool:
             ``ray://local:N`` start one on this machine.
         names : sequence of str, optional
             The names of the parts, for messages.
+        costs : sequence of float, optional
+            The relative time and memory of each part: workers get equal shares of them. By default all are equal.
         checkpoint_every : int, optional
             Calls between checkpoints. By default, checkpoints take at most 3 % of the time.
         folder : path-like, optional
@@ -260,6 +264,8 @@ class WorkerPool:
             raise UnsupportedProblemError(f"makers is {shown(makers, 60)}, expected functions that return parts")
         if names and len(names) != len(makers):
             raise UnsupportedProblemError(f"names has {len(names):,} entries, expected {len(makers):,}, one per part")
+        if len(costs) not in (0, len(makers)):
+            raise UnsupportedProblemError(f"costs has {len(costs):,} entries, expected {len(makers):,}, one per part")
         if checkpoint_every is not None:
             check_whole(checkpoint_every, "checkpoint_every", UnsupportedProblemError, "[1, inf)")
         check_number(patience, "patience", UnsupportedProblemError, "(0, inf)")
@@ -271,7 +277,7 @@ class WorkerPool:
             patience=float(patience),
             progress=progress,
         )
-        pool._makers = tuple(makers)
+        pool._makers, pool._costs = tuple(makers), tuple(costs) or (1.0,) * len(makers)
         try:
             pool._open()
         except BaseException:
@@ -300,8 +306,11 @@ class WorkerPool:
         workers = self._engine.start(len(self._makers))
         LOG.info("%d workers on %s serve %d parts", len(workers), self.place, len(self._makers))
         self._seats = [self._seat(worker) for worker in workers]
-        for number in range(len(self._makers)):
-            self._seats[number % len(workers)].parts.append(number)
+        shares = [0.0] * len(workers)
+        for number in sorted(range(len(self._makers)), key=lambda number: -self._costs[number]):  # the largest first
+            seat = shares.index(min(shares))
+            shares[seat] += self._costs[number]
+            self._seats[seat].parts.append(number)
         self._behind = set(range(len(self._makers)))
         self._run({}, "built")
 

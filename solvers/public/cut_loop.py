@@ -17,6 +17,7 @@ from ...models.problems import Problem
 from ...seqform.arrays import Floats
 from ...seqform.budget import Budget
 from ...seqform.cut_form import CutForm
+from ...seqform.errors import SolverError
 from ...seqform.limits import counted_now
 from ...seqform.public_profile import PublicProfile, StrategiesOnDemand
 from ..checkpoint import Saved
@@ -27,6 +28,9 @@ from ..outcome import Options, Outcome
 from ..solution import RunState
 from ..uniform_play import by_best_responses
 from .exits import PlayedPart, Trunk
+
+#: The largest sum of both players' payoffs in a part that is round-off, relative to the largest payoff.
+_ROUND_OFF = 1e-9
 
 
 class CutStepper(Stepper):
@@ -116,17 +120,32 @@ class CutStepper(Stepper):
         (self.next_check,) = (int(each) for each in saved["due"])
 
     def answer(self) -> dict[str, Any]:
-        """Return the averages before the cuts, and their proof in double precision, as fields of an outcome."""
-        value = self.evaluate(0, best=False)
-        layout, form = self.trunk.kernel.layout, self.form
-        values = [self._values(player) for player in (0, 1)]
-        profile = _TrunkProfile(form, lambda node: layout.sums(self.trunk.state.sums, node), values.__getitem__)
-        proof = StrategiesOnDemand(self.problem.game, profile), by_best_responses(self.best_responses, value)
-        return {"proof": proof}
+        """Return the averages before the cuts, and their proof in double precision, as fields of an outcome.
 
-    def _values(self, player: int) -> dict[int, Floats]:
-        self.evaluate(player, best=False)
-        return self.trunk.kernel.layout.values(self.trunk.kernel.doubles[2][0].top, player)
+        Raises
+        ------
+        SolverError
+            If the payoffs of a part do not sum to zero, because its worker computes wrong numbers.
+        """
+        layout, form = self.trunk.kernel.layout, self.form
+        payoffs, values, sums = [], [], np.zeros(len(form.parts))
+        for player in (0, 1):
+            own = self.trunk.descend_to_evaluate(1 - player)
+            found = self.pool.call(
+                "evaluate", [(player, False, self.trunk.descend_to_evaluate(player))] * len(form.parts)
+            )
+            sums += [float((own * one).sum()) for one in found]
+            payoffs.append(self.trunk.value(player, False, sum(found[1:], found[0])))
+            values.append(layout.values(self.trunk.kernel.doubles[2][0].top, player))
+        wrong = int(np.abs(sums).argmax())
+        if abs(sums[wrong]) > _ROUND_OFF * form.payoff_scale:
+            raise SolverError(
+                f"{form.parts[wrong].name}: the players' payoffs sum to {sums[wrong]:.3g}, expected 0; the worker that "
+                "has this part computes wrong numbers"
+            )
+        profile = _TrunkProfile(form, lambda node: layout.sums(self.trunk.state.sums, node), values.__getitem__)
+        proof = StrategiesOnDemand(self.problem.game, profile), by_best_responses(self.best_responses, payoffs[0])
+        return {"proof": proof}
 
 
 class _TrunkProfile(PublicProfile):
@@ -186,5 +205,6 @@ def playing(
     makers: list[Callable[[], PlayedPart]] = [
         partial(PlayedPart, part, len(form.exits), number, rule, bool(rule.prediction)) for part in form.parts
     ]
-    with WorkerPool.open(makers, options.on or "local:1", names=[part.name for part in form.parts]) as pool:
+    names, costs = zip(*((part.name, float(part.num_numbers)) for part in form.parts), strict=True)
+    with WorkerPool.open(makers, options.on or "local:1", names=names, costs=costs) as pool:
         yield CutStepper(method, problem, number, pool, fixed)

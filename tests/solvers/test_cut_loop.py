@@ -17,7 +17,13 @@ from treeplex.models.games.holdem import FlopsGame, HoldemSpot, Preflop
 from treeplex.models.games.holdem.cards import CARDS, HANDS
 from treeplex.models.games.holdem.showdown import alive, fold_payoff, showdown_payoff
 from treeplex.models.games.holdem.spot_tree import SpotTree
-from treeplex.seqform.errors import GameTooLargeError, InvalidOptionError, InvalidStrategyError, UnsupportedProblemError
+from treeplex.seqform.errors import (
+    GameTooLargeError,
+    InvalidOptionError,
+    InvalidStrategyError,
+    SolverError,
+    UnsupportedProblemError,
+)
 from treeplex.seqform.factored import FactoredPayoff
 from treeplex.seqform.public_form import Boards, PublicForm
 from treeplex.seqform.public_payoff import Leaves
@@ -150,6 +156,18 @@ def test_a_run_is_resumed_where_it_stopped(tmp_path: Path) -> None:
     resumed = solve(problem, "dcfr", tol=0.0, max_iterations=30, checkpoint=Checkpoint(path, resume=True))
     assert resumed.iterations == at_once.iterations == 30
     assert resumed.certificate == at_once.certificate
+
+
+def test_a_part_with_wrong_numbers_is_named() -> None:
+    problem = Nash(small().game)
+    with playing(DCFR(), problem, options_of(DCFR(), problem, tol=0.0), np.float32) as loop:
+        loop.step(3)
+        loop.check()
+        assert "proof" in loop.answer()
+        call = loop.pool.call
+        loop.pool.call = lambda name, arguments: [one * (1.0 + 1e-6 * arguments[0][0]) for one in call(name, arguments)]
+        with pytest.raises(SolverError, match=r"AsAhAd: the players' payoffs sum to .*expected 0"):
+            loop.answer()
 
 
 def test_a_trunk_is_measured_with_other_parts() -> None:
