@@ -1,4 +1,5 @@
 from .equity import expected_winnings as expected_winnings
+from .equity import luck_free_winnings as luck_free_winnings
 from .hand import AllIn as AllIn
 from .hand import Forfeit as Forfeit
 from .hand import HandRecord as HandRecord

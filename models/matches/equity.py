@@ -1,12 +1,15 @@
 """The average winnings of seats over the possible boards after all betting is over."""
 
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 import numpy as np
 
 from ...seqform.arrays import Indices
+from ...seqform.errors import InvalidGameError
 from ..games.holdem.showdown import ranked
 from .hand import HandRecord
+from .table import DEALT
 
 #: Number of boards sampled if betting ended before the flop, of the 1,712,304 possible ones for two hands.
 BOARDS = 1_000
@@ -58,18 +61,8 @@ def expected_winnings(record: HandRecord, rng: np.random.Generator, boards: int 
     """
     if record.all_in is None:
         return tuple(map(float, record.won))
-    seen, seats = record.all_in.board, record.table.seats
-    left = np.array([card for card in range(52) if card not in (*record.deck[: 2 * seats], *seen)])
-    missing = 5 - len(seen)
-    if missing > 2:
-        coming = left[rng.random((boards, len(left))).argpartition(missing, axis=1)[:, :missing]]
-    else:
-        coming = np.array(list(combinations(left.tolist(), missing)))
-    sets = _BITS[:, coming].sum(axis=2) | _BITS[:, list(seen)].sum(axis=1)[:, np.newaxis]
-    strengths = {
-        seat: ranked(list(sets | _BITS[:, list(record.hands[seat])].sum(axis=1)[:, np.newaxis]))
-        for seat in {seat for _, eligible in record.all_in.pots for seat in eligible}
-    }
+    contested = {seat for _, eligible in record.all_in.pots for seat in eligible}
+    strengths = _strengths(record, contested, record.all_in.board, rng, boards)
     won = [-float(paid) for paid in record.all_in.paid]
     for amount, eligible in record.all_in.pots:
         of_pot = np.array([strengths[seat] for seat in eligible])
@@ -79,3 +72,93 @@ def expected_winnings(record: HandRecord, rng: np.random.Generator, boards: int 
         for seat, mean in zip(eligible, (winners * share + first * odd).mean(axis=1), strict=True):
             won[seat] += float(mean)
     return tuple(won)
+
+
+def luck_free_winnings(record: HandRecord, rng: np.random.Generator, boards: int = BOARDS) -> tuple[float, float]:
+    """Return both seats' win or loss in a heads-up hand without the luck of the board.
+
+    Parameters
+    ----------
+    record : HandRecord
+    rng : numpy.random.Generator
+        Must not be the generator that dealt the hand.
+    boards : int
+        Number of boards sampled for the equity before the flop.
+
+    Returns
+    -------
+    tuple of float
+        In chips.
+
+    Raises
+    ------
+    InvalidGameError
+        If the table does not have two seats.
+
+    Notes
+    -----
+    When cards are dealt, the luck of a seat is the pot times the change of its equity, the share of the pot that it
+    wins on average if both hands check down. Given both hands and the play so far, this luck has mean zero, so that the
+    mean of the results remains unbiased for any bots. These are the chance terms of AIVAT (Burch, Schmid, Moravčík,
+    Morrill and Bowling, AAAI 2018) with the value of checking down; the terms of decisions need the bots' strategies.
+    After an all-in the result is that of :func:`expected_winnings`, up to odd chips.
+
+    Examples
+    --------
+    Aces check down against kings, and lose:
+
+    >>> import numpy as np
+    >>> from treeplex.models.games.holdem.cards import read_cards
+    >>> from treeplex.models.matches import Table, luck_free_winnings, play_hand
+    >>> from treeplex.models.matches.simple import CallBot
+    >>> rng = np.random.default_rng(1)
+    >>> deck = read_cards("AsAh KsKh 2c7dKdJsQd")
+    >>> record = play_hand(Table(), deck, [CallBot(), CallBot()], [rng, rng])
+    >>> record.won, [round(won, -1) for won in luck_free_winnings(record, rng)]  # aces win 82 %
+    ((-100, 100), [60.0, -60.0])
+    """
+    if record.table.seats != 2:
+        raise InvalidGameError(f"the table has {record.table.seats} seats, expected 2")
+    won, before = float(record.won[0]), 0.0
+    for street, dealt in enumerate(DEALT[1:], 1):
+        if len(record.board) < dealt:
+            break
+        if street == 1:
+            before = _share(record, (), rng, boards)
+        after = _share(record, record.board[:dealt], rng, boards)
+        won -= 2 * _paid_before(record, street) * (after - before)
+        before = after
+    return won, -won
+
+
+def _paid_before(record: HandRecord, street: int) -> int:
+    """Return the chips that each of two seats has put in before a street's cards are dealt."""
+    paid = 0
+    for one in range(street):
+        now = max(record.table.blinds) if one == 0 else 0
+        for when, _, action in record.history:
+            if when == one:
+                word, _, total = action.partition(" ")
+                now = int(total) if total else record.table.stack - paid if word == "all-in" else now
+        paid += now
+    return paid
+
+
+def _share(record: HandRecord, seen: Sequence[int], rng: np.random.Generator, boards: int) -> float:
+    """Return the equity of seat 0 against seat 1."""
+    strengths = _strengths(record, (0, 1), seen, rng, boards)
+    return float((0.5 + 0.5 * np.sign(strengths[0].astype(np.int64) - strengths[1])).mean())
+
+
+def _strengths(
+    record: HandRecord, seats: Iterable[int], seen: Sequence[int], rng: np.random.Generator, boards: int
+) -> dict[int, Indices]:
+    """Return the strengths of seats' hands on the possible boards; with more than two missing cards, on samples."""
+    left = np.array([card for card in range(52) if card not in (*record.deck[: 2 * record.table.seats], *seen)])
+    missing = 5 - len(seen)
+    if missing > 2:
+        coming = left[rng.random((boards, len(left))).argpartition(missing, axis=1)[:, :missing]]
+    else:
+        coming = np.array(list(combinations(left.tolist(), missing)), dtype=np.int64)
+    sets = _BITS[:, coming].sum(axis=2) | _BITS[:, list(seen)].sum(axis=1)[:, np.newaxis]
+    return {seat: ranked(list(sets | _BITS[:, list(record.hands[seat])].sum(axis=1)[:, np.newaxis])) for seat in seats}

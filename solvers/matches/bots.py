@@ -280,8 +280,17 @@ class _Resolving(MatchBot):
     player: Annotated[str | None, About("the opponent's name in that file", shown="none", form="NAME")] = None
     p: Annotated[
         Fraction | None,
-        About("how much the opponent's habits are trusted", minimum=0, maximum=1, shown="3/4 with an opponent"),
+        About(
+            "how much the opponent's habits, or with a gadget its range, are trusted",
+            minimum=0,
+            maximum=1,
+            shown="3/4 with an opponent, 0 with a gadget",
+        ),
     ] = None
+    gadget: Annotated[
+        Literal["none", "resolving"], About("what it guarantees when it solves a street again", form="none|resolving")
+    ] = "none"
+    effort: Annotated[int, About("factor of the number of iterations", minimum=1, maximum=1000)] = 1
 
     name: ClassVar[str] = "resolving"
 
@@ -296,19 +305,24 @@ class _Resolving(MatchBot):
         if self.opponent is not None:
             if self.blueprint is not None:
                 raise InvalidStrategyError("bot resolving: opponent and blueprint exclude each other, expected one")
+            if self.gadget != "none":
+                raise InvalidStrategyError("bot resolving: opponent and gadget exclude each other, expected one")
             return self._exploiting(self.opponent, table)
-        for name, given in (("player", self.player), ("p", self.p)):
-            if given is not None:
+        for name, given, other in (("player", self.player, ""), ("p", self.p, " or gadget=resolving")):
+            if given is not None and not (other and self.gadget != "none"):
                 raise InvalidStrategyError(
-                    f"bot resolving: {name} = {one_line(str(given), 60)} without an opponent; also give opponent=FILE"
+                    f"bot resolving: {name} = {one_line(str(given), 60)} without an opponent; "
+                    f"also give opponent=FILE{other}"
                 )
         from .blueprint import ModelBlueprint
         from .resolving import ResolvingBot
 
         if self.blueprint is None:
-            return ResolvingBot(ModelBlueprint(table, self.streets), self.time, learns=self.learns)
-        files = _GRAMMAR.items(self.name, self.blueprint, "+")
-        return ResolvingBot(ModelBlueprint.from_files(table, *files), self.time, learns=self.learns)
+            blueprint = ModelBlueprint(table, self.streets)
+        else:
+            blueprint = ModelBlueprint.from_files(table, *_GRAMMAR.items(self.name, self.blueprint, "+"))
+        p = float(self.p or 0)
+        return ResolvingBot(blueprint, self.time, learns=self.learns, gadget=self.gadget, p=p, effort=self.effort)
 
     def _exploiting(self, file: str, table: Table) -> Bot:
         from ...models.matches import HandHistories
@@ -324,7 +338,7 @@ class _Resolving(MatchBot):
             )
         p = Fraction(3, 4) if self.p is None else self.p
         habits = Habits.read(hands, self.player, table, p=p, streets=self.streets)
-        return ExploitingBot(habits, self.time, learns=self.learns)
+        return ExploitingBot(habits, self.time, learns=self.learns, effort=self.effort)
 
 
 @dataclass(frozen=True)

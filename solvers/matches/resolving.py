@@ -1,26 +1,30 @@
 """A heads-up bot that solves the rest of a hand after the flop, unless it already has a solution."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from ...models.games.holdem.bets import Betting
-from ...models.games.holdem.cards import HANDS, hand_numbers
+from ...models.games.holdem.cards import CARDS, HANDS, hand_numbers
 from ...models.games.holdem.classes import CLASS_OF_HAND
 from ...models.games.holdem.showdown import alive
 from ...models.matches import HandResult, Table, View
 from ...seqform.arrays import Floats
-from ...seqform.checks import check_number
+from ...seqform.checks import check_choice, check_number, check_whole
 from ...seqform.errors import InvalidGameError, shown
+from ...seqform.rules import CHANCE
 from .blueprint import Blueprint, Followed
 from .reads import FLOORS, KINDS, Reads, group_of, strengths_before
 from .stages import Stage
-from .streets import SolvedStreet, StreetSpot, street_spot, warm_up
+from .streets import KeptValues, SolvedStreet, StreetSpot, street_spot, warm_up
 
-#: The weight of a uniform strategy in the bot's own, because a later tree may not contain its earlier actions.
-_OWN_FLOORS = np.array([0.01])
+#: The weight of a uniform strategy in the bot's own, because a later tree may not contain its earlier actions; with a
+#: gadget, for which the bot's range must be exact, only so much that the range cannot become empty.
+_OWN_FLOORS, _EXACT_FLOORS = np.array([0.01]), np.array([1e-9])
 #: Frequencies of folds, calls and raises before the flop, with and without a bet to call.
 _OFTEN = np.array([[0.0, 0.6, 0.4], [0.3, 0.4, 0.3]])
 #: A tree is solved again at a node that a smaller part of a player's range reaches: play there is inaccurate.
@@ -75,6 +79,15 @@ class ResolvingBot:
         The fraction of a range, of its least likely hands, that solving ignores.
     plans : mapping of int to StreetPlan
         The settings for each street after the flop.
+    gadget : {"none", "resolving"}
+        With ``resolving``, a tree that replaces another one on the same street, or on the river, lets the other player
+        keep its best-response value in the former tree, hand by hand, instead of entering. Then `pure` and `left_out`
+        have no effect: the strategy is played as it was solved, for all hands.
+    p : float
+        With a gadget, how much the other player's assumed range is trusted: with probability p it enters with this
+        range whatever it could keep.
+    effort : int
+        A factor of the iterations of `plans`.
 
     Notes
     -----
@@ -83,6 +96,11 @@ class ResolvingBot:
     it and the exact bet size. A tree is kept as long as it contains the actions played. Such *unsafe* resolving (Burch,
     Johanson and Bowling, "Solving imperfect information games using decomposition", AAAI 2014) has no guarantee: it is
     sound only against a player with the assumed range.
+
+    *With the resolving gadget*, a new tree on the same street, and the river's first tree, concede no hand of the other
+    player more than the tree before, up to the regret of finitely many iterations and to actions that the former tree
+    lacks. The first trees of the flop and the turn remain unsafe, because no former tree has values there: the preflop
+    model has no boards, and the model of the flop deals the turn and the river together.
 
     *Simplified*: on the flop, one more betting round follows before further cards, and 49 boards represent 1,176; on
     the turn, a bet on the river cannot be raised. Before the flop, :class:`ModelBlueprint` describes both.
@@ -121,18 +139,30 @@ class ResolvingBot:
         pure: float = 0.1,
         left_out: float = 0.02,
         plans: Mapping[int, StreetPlan] = PLANS,
+        gadget: Literal["none", "resolving"] = "none",
+        p: float = 0.0,
+        effort: int = 1,
     ) -> None:
         check_number(time, "time", InvalidGameError, "(0, inf)")
+        check_choice(gadget, "gadget", InvalidGameError, ("none", "resolving"))
+        check_number(p, "p", InvalidGameError, "[0, 1]")
+        effort = check_whole(effort, "effort", InvalidGameError, "[1, inf)")
         for name, value in (("pure", pure), ("left_out", left_out)):
             check_number(value, name, InvalidGameError, "[0, 1)")
         first = np.array(kinds, dtype=np.float64)
         if first.shape != (len(KINDS),) or not (first.min() >= 0.0 and abs(first.sum() - 1.0) < 1e-9):
             raise InvalidGameError(f"kinds is {shown(kinds)}, expected {len(KINDS)} probabilities that sum to 1")
         self._reads = Reads(first, learns)
-        self.blueprint, self.time, self.plans = blueprint, time, plans
-        self._pure, self._left_out = pure, left_out
+        self.blueprint, self.time = blueprint, time
+        self.plans = {street: replace(plan, iterations=effort * plan.iterations) for street, plan in plans.items()}
+        self._gadget, self._p = gadget != "none", p
+        self._pure, self._left_out = (0.0, 0.0) if self._gadget else (pure, left_out)
+        self._own_floors = _EXACT_FLOORS if self._gadget else _OWN_FLOORS
         self._clear(0)
-        warm_up()
+        self._warm_up()
+
+    def _warm_up(self) -> None:
+        warm_up(with_gadget=self._gadget)
 
     def _clear(self, seat: int) -> None:
         #: For each seat, weights by kind of player and hand.
@@ -147,7 +177,7 @@ class ResolvingBot:
         """Start a hand: both players may hold any hand."""
         if table.seats != 2:
             raise InvalidGameError(f"seats is {table.seats}, expected 2: a resolving bot plays against one opponent")
-        warm_up()
+        self._warm_up()
         self._table = table
         self._clear(seat)
 
@@ -195,7 +225,7 @@ class ResolvingBot:
         """Learn from an action of the history, and continue after it."""
         street, seat, action = view.history[number]
         own, stage = seat == view.seat, Stage.before(view.table, view.history[:number], street)
-        floors, weights, faces = (_OWN_FLOORS if own else FLOORS), self.ranges[seat], stage.faces(seat)
+        floors, weights, faces = (self._own_floors if own else FLOORS), self.ranges[seat], stage.faces(seat)
         if street == 0:
             taken, alike = self._followed.take(action, stage.total(action), max(stage.now), floors)[:, :, CLASS_OF_HAND]
             likely, often, strengths = taken, _OFTEN[int(faces[1] > 0)], strengths_before()
@@ -230,19 +260,45 @@ class ResolvingBot:
         free = alive(board, np.arange(len(HANDS)))
         self._beliefs = [np.where(free, one, 0.0) / one[:, free].max() for one in self._beliefs]
         ranges = [self._trimmed(seat, hand if seat == view.seat else -1) for seat in (0, 1)]
-        amount = stage.total(action) or None
+        amount, other = stage.total(action) or None, 1 - view.seat
+        kept = self._values_before(stage.street, board, other) if self._gadget else None
+        if kept is not None:
+            kept, ranges[other] = self._entering(kept, ranges[other], free)
         spot = street_spot(
             board, ranges, 2 * stage.paid, stage.stack, stage.decision, plan.betting, amount, plan.rounds
         )
-        self._solved = self._solve(spot, plan.iterations, until, stage, action, 1 - view.seat)
-        self._street, self._node = stage.street, 0
+        if kept is None:
+            self._solved = self._solve(spot, plan.iterations, until, stage, action, other)
+        else:
+            self._solved = SolvedStreet(spot, plan.iterations, until, kept=kept)
+        self._street, self._node = stage.street, self._solved.root
         self._comes = [1.0, 1.0]
         return self._solved
+
+    def _values_before(self, street: int, board: Sequence[int], player: int) -> KeptValues | None:
+        """Return the values that a player keeps at the current state from the former tree; ``None`` if it has none."""
+        tree, node = self._solved, self._node
+        if tree is None:
+            return None
+        if street != self._street:
+            if street != self._street + 1 or tree.form.players[node] != CHANCE or tree.spot.rounds:
+                return None
+            node = tree.after(node, CARDS[board[-1]])
+        return tree.best_values(player, node)
+
+    def _entering(self, kept: KeptValues, weights: Floats, free: npt.NDArray[np.bool_]) -> tuple[KeptValues, Floats]:
+        """Return the gadget of a player with an assumed range, and the weights of its hands in the new tree.
+
+        Each hand needs weight, for otherwise few iterations do not protect the bot against it.
+        """
+        assumed = weights / weights.sum()
+        found = self._p * assumed + (1.0 - self._p) * (assumed + free / free.sum()) / 2
+        return replace(kept, enters=np.divide(self._p * assumed, found, out=np.zeros(len(HANDS)), where=free)), found
 
     def _solve(
         self, spot: StreetSpot, iterations: int, until: float, stage: Stage, action: str, other: int
     ) -> SolvedStreet:
-        """Return both players' strategies on a street.
+        """Return both players' strategies on a street, without a gadget.
 
         The tree starts at the current betting, with the action that was taken, if any; `other` is the other player's
         seat.
@@ -253,7 +309,7 @@ class ResolvingBot:
         """Return a range without its least likely hands; the bot's own hand is always kept."""
         weights = self.ranges[seat]
         order = np.argsort(weights, kind="stable")
-        least = 0.0 if hand < 0 else max(float(weights[hand]), 1e-3)
+        least = 0.0 if hand < 0 else max(float(weights[hand]), 0.0 if self._gadget else 1e-3)
         weights[order[np.cumsum(weights[order]) < self._left_out * weights.sum()]] = 0.0
         if hand >= 0:
             weights[hand] = least

@@ -16,8 +16,13 @@ from ...models.games.holdem.showdown import all_strengths
 from ...models.games.holdem.situation import SpotSize
 from ...models.games.holdem.size import spot_size
 from ...seqform.arrays import Floats
+from ...seqform.public_form import Boards, PublicForm
+from ...seqform.public_payoff import Leaves
+from ...seqform.public_profile import PublicProfile
+from ...seqform.rules import TERMINAL
 from ..methods import DCFR
 from ..public.driver import warm
+from ..public.floors import BehaviourFloors
 from ..public.kernel import PublicKernel
 
 #: Iterations between two readings of the clock.
@@ -130,6 +135,74 @@ class StreetSpot(HoldemSpot):
         return comb(left, missing) / (len(self._runouts) * comb(left - 4, missing))
 
 
+@dataclass(frozen=True, eq=False)
+class KeptValues:
+    """What a player may keep instead of entering a street that is solved again: the resolving gadget.
+
+    Attributes
+    ----------
+    player : {0, 1}
+    values : ndarray of float64, shape (1326,)
+        What the player is paid when it stops, by hand: a mean payoff in chips, minus half of the pot. NaN for hands
+        that it cannot hold.
+    enters : ndarray of float64, shape (1326,)
+        The least probability with which the player enters with each hand.
+
+    Notes
+    -----
+    If the kept values are the player's best-response values against a strategy, a solution without regret gives none
+    of its hands more than that strategy does, whatever range the player holds. This needs `enters` = 0. Burch, Johanson
+    and Bowling, "Solving imperfect information games using decomposition", AAAI 2014.
+    """
+
+    player: int
+    values: Floats
+    enters: Floats = field(default_factory=lambda: np.zeros(len(HANDS)))
+
+
+def resolving_form(spot: StreetSpot, player: int) -> PublicForm:
+    """Return a spot with the resolving gadget above it: with each hand, a player first decides to stop or to enter.
+
+    Node 1 is the leaf at which it stops, which pays nothing yet, and the nodes of the spot follow in order.
+    """
+    form = spot.public_form
+
+    def later(groups: Sequence[Leaves]) -> list[Leaves]:
+        return [replace(group, nodes=group.nodes + 2) for group in groups]
+
+    return PublicForm(
+        [player, TERMINAL, *form.players.tolist()],
+        [-1, 0, 0, *(form.parents[1:] + 2).tolist()],
+        ["", "stop", "enter", *form.actions[1:]],
+        form.states,
+        [*later(form.leaves), Leaves(np.array([1]), np.zeros(1), spot.together(spot.cards))],
+        form.weights,
+        form.payoff_scale,
+        boards=Boards(np.append([0, 0], form.boards), form.present),
+        deals=later(form.deals),
+    )
+
+
+def resolving_terms(form: PublicForm, kept: KeptValues) -> BehaviourFloors:
+    """Return the terms of the gadget in the form of :func:`resolving_form`.
+
+    Parameters
+    ----------
+    form : PublicForm
+    kept : KeptValues
+        By state of the form.
+    """
+    player = kept.player
+    # The other player has not acted yet, so that only its range counts.
+    arrival = form.arrival(player, 2, form.weights[1 - player])
+    stopped = np.nan_to_num(kept.values) * arrival
+    terms = BehaviourFloors(form, player)
+    terms.pay(0, np.stack([stopped, np.zeros_like(stopped)]))
+    if kept.enters.any():
+        terms.set(0, np.stack([np.zeros_like(stopped), kept.enters]))
+    return terms
+
+
 class SolvedStreet:
     """Both players' equilibrium strategies for their ranges, from a given decision of a street onwards.
 
@@ -142,6 +215,13 @@ class SolvedStreet:
         The latest time to stop, on the clock of :func:`time.perf_counter`.
     terms : optional
         The restrictions of players, as for :class:`~treeplex.solvers.public.kernel.PublicKernel`.
+    kept : KeptValues, optional
+        The values for the resolving gadget, which :func:`resolving_form` puts above the spot; instead of `terms`.
+
+    Attributes
+    ----------
+    root : int
+        The node at which the spot begins: 0, or 2 below a gadget.
 
     Examples
     --------
@@ -153,8 +233,19 @@ class SolvedStreet:
     (('check', 'all-in'), ('fold', 'call'))
     """
 
-    def __init__(self, spot: StreetSpot, iterations: int, until: float = np.inf, terms: Any = None) -> None:
-        self.spot, self.form = spot, spot.public_form
+    def __init__(
+        self,
+        spot: StreetSpot,
+        iterations: int,
+        until: float = np.inf,
+        terms: Any = None,
+        kept: KeptValues | None = None,
+    ) -> None:
+        self.spot, self.form, self.root = spot, spot.public_form, 0
+        if kept is not None:
+            self.form, self.root = resolving_form(spot, kept.player), 2
+            held = spot.hands[kept.player]
+            terms = resolving_terms(self.form, replace(kept, values=kept.values[held], enters=kept.enters[held]))
         self._kernel = PublicKernel(self.form, np.float32, threads=1, terms=terms)
         self._state = self._kernel.initial_state()
         done = 0
@@ -182,10 +273,23 @@ class SolvedStreet:
         whole[:, held] = found
         return whole
 
+    def best_values(self, player: int, node: int) -> KeptValues:
+        """Return what each hand of a player earns at a node by its best response to the other player's strategy."""
+        profile = PublicProfile(self.form, lambda one: self._kernel.behaviour(self._state, one))
+        if self.form.boards[node] == self.form.boards[0]:  # the compiled loop is faster than a walk over many boards
+            found = self._kernel.values(self._state, player, best=True)[node]
+        else:
+            found = profile.walk(node)[player][1]
+        values = np.full(len(HANDS), np.nan)
+        values[self.spot.hands[player]] = profile.conditional(found, profile.arrival(player, node))
+        return KeptValues(player, values)
 
-def warm_up() -> None:
+
+def warm_up(*, with_gadget: bool = False) -> None:
     """Compile the loop, or load it from its cache."""
     warm(np.float32)
+    if with_gadget:
+        warm(np.float32, adding=True)
 
 
 def street_spot(

@@ -282,7 +282,10 @@ class PublicKernel:
         """Return the average behaviour at a public state, shape (actions, states); zero for absent states."""
         return self.layout.behaviour(state.sums, node)
 
-    def values(self, state: PlayArrays, player: int) -> dict[int, Floats]:
-        """Return a player's counterfactual values under the averages, by node of the root's board, in payoff units."""
-        self.evaluate(state, player, best=False)
+    def values(self, state: PlayArrays, player: int, *, best: bool = False) -> dict[int, Floats]:
+        """Return a player's counterfactual values by node of the root's board, in payoff units.
+
+        Both players play the averages or, if `best`, the player responds to those of the other one.
+        """
+        self.evaluate(state, player, best)
         return self.layout.values(self.doubles[2][0].top, player)
