@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from effort import PATIENCE
+from effort import PATIENCE, thorough
 
 from treeplex.cli import main
 from treeplex.cli.boards import jobs_within_budget
@@ -251,6 +251,7 @@ def test_the_place_of_workers_can_be_given_in_one_option():
 # The page
 
 
+@thorough
 def test_filters_choose_boards_and_change_the_means(file, capsys, chromium):
     from chromium import opened
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from clocks import Clock, needs_ctrl_c
-from effort import few
+from effort import either, few
 from interruptions import Moment
 from reviewed_hands import river, written
 
@@ -347,7 +347,7 @@ def _counted(name, monkeypatch, capsys):
 @pytest.mark.parametrize("name", _BRIEF)
 def test_a_signal_does_not_take_away_what_is_known(name, number, place, monkeypatch, capsys):
     lines = _counted(name, monkeypatch, capsys)
-    for share in (0.5, 0.8, 0.97):
+    for share in either((0.8,), (0.5, 0.8, 0.97)):
         _sent_at(name, number, share, lines, monkeypatch, capsys)
 
 
@@ -381,7 +381,7 @@ def test_a_time_limit_does_not_take_away_a_file_with_the_answer(tmp_path, monkey
     save = Profile.save
 
     def slowly(self, path):
-        until = time.monotonic() + 1.5
+        until = time.monotonic() + 0.5
         while time.monotonic() < until:
             pass
         save(self, path)

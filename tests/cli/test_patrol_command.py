@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from chromium import opened, overflows
+from effort import thorough
 
 from treeplex.cli import main
 from treeplex.models.games.patrol.plan_file import PatrolPlan
@@ -176,6 +177,7 @@ def test_mistakes_are_told_in_one_line(arguments: list[str], said: str, capsys: 
     assert said in errors[0]
 
 
+@thorough
 def test_the_page_in_a_browser(folder: Path, chromium: Any) -> None:
     assert main(["patrol", "town.toml", "--out", "plan.npz", "--html", "plan.html", "--what-if", "unit inn"]) == 0
     assert (folder / "plan.html").stat().st_size < 200_000

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from chromium import opened, overflows
+from effort import thorough
 
 from treeplex import Strategy, load_game
 from treeplex.cli import main
@@ -63,6 +64,7 @@ def test_every_report(folder: Path, chromium: Any, capsys: pytest.CaptureFixture
                 assert page.locator(".slider").first.inner_text() != before, name
 
 
+@thorough
 def test_report_of_a_suite(folder: Path, chromium: Any) -> None:
     rows = [
         Row("rps", "nash", "cfr", 0.0, 0.0, 0.0, 0.0, 0.0, 1e-3, 5, 0.1, failure=failure) for failure in ("", "a<b")

@@ -86,6 +86,7 @@ def test_what_does_not_fit_is_left_out_and_said(turn):
         spot_page(turn, cards=["Td"])
 
 
+@thorough
 def test_a_river_in_a_browser(toy, tmp_path, chromium):
     path = tmp_path / "river.html"
     spot_page(toy, more=[prose("a block below")]).save(path)
@@ -123,6 +124,7 @@ def test_a_river_in_a_browser(toy, tmp_path, chromium):
         assert page.locator(".hand").first.bounding_box()["width"] > 20
 
 
+@thorough
 def test_printing_a_page_prints_its_chart(toy, tmp_path, chromium):
     path = tmp_path / "river.html"
     spot_page(toy, more=[prose(f"line {number}") for number in range(200)]).save(path)

@@ -244,6 +244,7 @@ def test_clicks_lead_through_actions_and_cards(solved, address, chromium):
         assert page.locator(".step").count() == 4
 
 
+@thorough
 def test_the_address_holds_the_line(solved, address, chromium):
     with visited(chromium, f"{address}#at=check,+check,+7s") as page:
         page.wait_for_selector(".step:nth-child(4)")
@@ -262,6 +263,7 @@ def test_the_address_holds_the_line(solved, address, chromium):
         page.wait_for_selector(".step:nth-child(5)")
 
 
+@thorough
 def test_a_line_that_leads_nowhere_is_said_and_what_was_shown_stays(address, chromium):
     context = chromium.new_context()  # whose console tells of the answer
     page = context.new_page()
@@ -276,6 +278,7 @@ def test_a_line_that_leads_nowhere_is_said_and_what_was_shown_stays(address, chr
     context.close()
 
 
+@thorough
 def test_keys_lead_everywhere(address, chromium):
     def focused(page):
         return page.evaluate("document.activeElement.textContent")
@@ -316,6 +319,7 @@ def test_keys_lead_everywhere(address, chromium):
         page.wait_for_selector(".step:nth-child(2)", state="detached")
 
 
+@thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_fits_a_telephone(address, chromium, scheme):
     with visited(chromium, f"{address}#at=check,+check", 390, color_scheme=scheme) as page:

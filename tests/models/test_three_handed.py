@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from effort import few, thorough
+from effort import either, few, thorough
 
 from treeplex import InvalidGameError, InvalidStrategyError, Nash, Profile, expected_payoffs, load_game, solve
 from treeplex.models.games.holdem.cards import HANDS
@@ -141,7 +141,7 @@ def test_evs_at_the_root_are_those_of_the_profile(random_play) -> None:
 def test_evs_and_equities_of_all_seats_make_the_pot(random_play) -> None:
     nodes = list(random_play[2])
     assert {node.mover for node in nodes} == {"button", "sb", "bb"}
-    for node in nodes[:: len(nodes) // 12]:
+    for node in nodes[:: len(nodes) // either(4, 12)]:
         mean = node.averages
         assert sum(mean[f"{seat} ev"] for seat in node.seats) == pytest.approx(node.pot, abs=1e-6)
         assert sum(mean[f"{seat} equity"] or 0.0 for seat in node.seats) == pytest.approx(1.0, abs=1e-5)
@@ -171,7 +171,7 @@ def test_a_chart_of_three_players_has_three_seats(random_play) -> None:
     rows = node.hands("bb", only="AA, 72o")
     assert [row["class"] for row in rows] == ["AA", "72o"]
     pytest.importorskip("matplotlib")
-    for seat in node.seats:
+    for seat in node.seats[either(1, 0) :]:
         assert f"{seat.upper()} {'to act' if seat == 'sb' else 'waits'}  ·  call" in [
             text.get_text() for text in node.figure(seat).texts
         ]

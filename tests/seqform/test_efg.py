@@ -13,7 +13,7 @@ from fractions import Fraction
 import networkx as nx
 import numpy as np
 import pytest
-from effort import examples, few, soaked
+from effort import either, examples, few, soaked
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import NestedRules, seeded_tree, to_graph, trees
@@ -676,7 +676,7 @@ def test_hostile_files_are_refused_soon(name):
 
 
 def test_deep_and_broad_games_are_read_without_recursion():
-    depth = 10_000
+    depth = either(3_000, 10_000)
     text = HEAD + "".join(f'p "" 1 {i} "" {{ "stop" "go" }} 0\nt "" 0\n' for i in range(1, depth + 1))
     tree = parse_efg(text + 't "" 1 "" { 1 0 }')
     assert tree.num_nodes == 2 * depth + 1

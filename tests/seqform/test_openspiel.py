@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from effort import PATIENCE
+from effort import PATIENCE, thorough
 
 from treeplex import (
     CHANCE,
@@ -142,6 +142,7 @@ def test_a_naive_walk_counts_as_much(name):
     assert sizes(openspiel_game(name)) == naive_sizes(turn_based(name))
 
 
+@thorough
 def test_a_naive_walk_counts_as_much_on_a_hundred_thousand_histories():
     found = sizes(openspiel_game(PERFECT))
     assert found == naive_sizes(turn_based(PERFECT))

@@ -147,6 +147,7 @@ def test_in_a_browser(tmp_path: Path, chromium: Any) -> None:
         assert page.evaluate("navigator.clipboard.readText()") == "treeplex solve kuhn"
 
 
+@thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_fit_narrow_screens(tmp_path: Path, chromium: Any, scheme: str) -> None:
     path = tmp_path / "page.html"
@@ -156,6 +157,7 @@ def test_pages_fit_narrow_screens(tmp_path: Path, chromium: Any, scheme: str) ->
         assert not overflows(page)
 
 
+@thorough
 def test_on_paper(tmp_path: Path, chromium: Any) -> None:
     """Paper is light, says where sliders stand and what is folded, and has no controls."""
     path = tmp_path / "page.html"
@@ -175,6 +177,7 @@ def test_on_paper(tmp_path: Path, chromium: Any) -> None:
         assert "unfold it to print it" in after
 
 
+@thorough
 def test_notebooks_leave_a_fragment_its_look(tmp_path: Path, chromium: Any) -> None:
     """Jupyter floats the names of a list, each in a fifth of the width."""
     path = tmp_path / "notebook.html"

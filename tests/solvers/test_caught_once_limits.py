@@ -156,7 +156,7 @@ def test_a_mixture_that_misses_a_limit_proves_no_upper_bound(solved):
 
 def test_a_start_that_misses_the_limits_is_mended(solved):
     free = solve(CaughtOnce(solved.problem.game), tol=1e-6)
-    for start in (free.profile, solved):
+    for start in (free.profile, *either((), (solved,))):
         again = solve(solved.problem, tol=1e-6, start=start)
         assert again.value == pytest.approx(solved.value, abs=1e-5)
 

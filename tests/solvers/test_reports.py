@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from chromium import opened, overflows
-from effort import either
+from effort import either, thorough
 
 import treeplex
 from treeplex import (
@@ -144,6 +144,7 @@ def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@thorough
 def test_sliders_show_what_a_solve_finds(tmp_path: Path, chromium: Any) -> None:
     game = load_game("kuhn")
     uniform = Strategy.uniform(game, 1)
@@ -188,6 +189,7 @@ def normalised(behaviour: np.ndarray, own: treeplex.Treeplex) -> np.ndarray:
     return behaviour
 
 
+@thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_reports_fit_a_telephone(tmp_path: Path, chromium: Any, scheme: str) -> None:
     path = tmp_path / "report.html"
