@@ -267,13 +267,13 @@ def test_info_of_three_players(capsys: pytest.CaptureFixture[str]) -> None:
     assert "not known" in capsys.readouterr().out
 
 
-def test_info_shows_a_few_of_many_functionals(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["info", "preflop:stack=10,continuations=1"]) == 0
+def test_info_shows_a_few_of_many_functionals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "preflop:stack=10,continuations=1", "--json", str(tmp_path / "info.json")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) < 25
     [first] = [line for line in lines if line.startswith("functionals")]
     assert "in all, listed by --json -, such as fold (player 0): how often sb" in first
-    functionals = json_of(capsys, "info", "preflop:stack=10,continuations=1")["functionals"]
+    functionals = read_json((tmp_path / "info.json").read_text())["functionals"]
     assert f"functionals     {len(functionals)} in all" in first
     # The big blind raises after a call, and what it chooses at the flop is no bet.
     assert "call, raise" in functionals

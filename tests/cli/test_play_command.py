@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import json_of, refusal
-from effort import PATIENCE, few
+from effort import PATIENCE, either, few
 
 from treeplex import Profile, Strategy, expected_payoffs, load_game, read_play_log, simulate, write_play_log
 from treeplex import observer_tree as view_of
@@ -213,18 +213,19 @@ def test_results_without_luck_are_close_to_the_expectation(capsys):
 
 
 def test_evaluate_removes_luck_from_a_log(capsys):
+    games = either(2000, 5000)
     game = load_game("leduc")
     profile = Profile([opponent_strategy("random:seed=4", game, 0), Strategy.uniform(game, 1)])
     profile[0].save("mine.json")
     for seat in (0, 1):
-        write_play_log(f"seat{seat}.jsonl", game, view_of(game, seat), simulate(profile, 5000, seed=9))
+        write_play_log(f"seat{seat}.jsonl", game, view_of(game, seat), simulate(profile, games, seed=9))
     found = {}
     for seat, option in ((0, ()), (1, ("--observer", "1"))):
         log = f"seat{seat}.jsonl"
         arguments = ("evaluate", "leduc", "--strategy", "mine.json", "--strategy", "uniform", "--log", log, *option)
         found[seat] = json_of(capsys, *arguments)["log"]
         assert (found[seat]["file"], found[seat]["observer"], found[seat]["player"]) == (log, seat, 0)
-        assert found[seat]["games"] == 5000
+        assert found[seat]["games"] == games
         low, high = found[seat]["interval"]
         assert low < expected_payoffs(game, profile)[0] < high
     luck = sum(found[1]["luck"].values())

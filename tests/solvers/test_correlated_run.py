@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from effort import either
 from random_trees import seeded_tree, to_game
 
 from treeplex import InvalidOptionError, UnsupportedProblemError, load_game
@@ -99,7 +100,7 @@ def test_recommendations_have_the_probabilities_of_the_mixture():
     run = CorrelatedRun(game)
     run.run(40)
     assert run.recommend(3) == run.recommend(3)
-    random, draws = np.random.default_rng(1), 2_000
+    random, draws = np.random.default_rng(1), either(500, 2_000)
     counted = [np.zeros(treeplex.num_sequences) for treeplex in game.sequence_form.treeplexes]
     for _ in range(draws):
         for total, treeplex, chosen in zip(counted, game.sequence_form.treeplexes, run.recommend(random), strict=True):

@@ -168,7 +168,7 @@ def test_the_certificate_is_computed_anew_from_the_mixtures(solved):
     assert anew.value[0] - 1e-9 <= anew.upper <= solution.upper + 1e-6
     for player, mixture in enumerate((state.attackers, state.units)):
         assert np.allclose(mixture.plan, solution.profile[player].plan, atol=1e-9)
-    for start in (solution, solution.profile):
+    for start in (solution.profile, *either((), (solution,))):
         second = solve(problem, tol=0.05, start=start)
         assert second.status is Status.CONVERGED
         assert solution.lower - 1e-6 <= second.upper

@@ -40,16 +40,17 @@ def test_preferences_are_those_of_leaves(units: str, rule: str, base: str) -> No
 
 
 def test_it_converges_and_says_how_close_it_came() -> None:
-    found = solve(Nash(JOINT), "dcfr", tol=1e-3)
+    tol = either(1e-2, 1e-3)
+    found = solve(Nash(JOINT), "dcfr", tol=tol)
     assert found.status.is_success
-    assert found.exploitability <= 1e-3
+    assert found.exploitability <= tol
 
 
 def test_joint_play() -> None:
     run = EmpiricalRun(JOINT, CFR(updates="simultaneous"))
-    run.run(either(60, 300))
+    run.run(either(20, 300))
     reference = EmpiricalRun(KUHN, CFR(updates="simultaneous"))
-    reference.run(either(60, 300))
+    reference.run(either(20, 300))
     assert run.play.cce_gap == pytest.approx(reference.play.cce_gap, abs=1e-5)
 
 
