@@ -76,7 +76,8 @@ print(spot.size.total_bytes, most - before)
 @pytest.mark.parametrize(
     ("board", "ranges", "bets"),
     [
-        ("Ts9s6d2c", ["random", "random"], "50%"),
+        ("Ts9s6d2c", [OOP, IP], "50%"),
+        pytest.param("Ts9s6d2c", ["random", "random"], "50%", marks=thorough),
         pytest.param("AsAh7d2c", ["random", OOP], "75%", marks=thorough),
         pytest.param("Ks8s3s2d", [OOP, IP], "33%, 75%, 150%", marks=thorough),
         pytest.param("8s7s2s", ["99+, AJs+", "TT+, AQs+"], "50%", marks=thorough),
