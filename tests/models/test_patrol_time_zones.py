@@ -66,6 +66,25 @@ def test_without_zone_or_date_no_time_claims_to_be_utc(timezone, first, tmp_path
     assert not any("Z" in time for time in _times(path))
 
 
+def test_a_calendar_has_utc_events_and_local_descriptions():
+    earliest = dt.datetime.now(dt.UTC).replace(microsecond=0)
+    told = _drawn("Europe/Dublin").to_ics(_FIRST).replace("\r\n ", "")
+    begins, ends = (re.findall(rf"{key}:(.*)\r", told) for key in ("DTSTART", "DTEND"))
+    assert begins == ["20261024T220000Z", "20261025T230000Z"]
+    assert ends == ["20261025T020000Z", "20261026T030000Z"]  # four hours each, in UTC+1 and then in UTC+0
+    days = re.findall("DESCRIPTION:(.*)\r", told)
+    assert [(day[:5], re.search(r"(\d\d:\d\d) \w+\\, the end", day)[1]) for day in days] == [
+        ("23:00", "02:00"),
+        ("23:00", "03:00"),
+    ]
+    for calendar in (told, _drawn("Europe/Dublin").to_ics(), _drawn().to_ics(_FIRST)):
+        made = {dt.datetime.strptime(one, "%Y%m%dT%H%M%S%z") for one in re.findall("DTSTAMP:(.*)\r", calendar)}
+        assert all(earliest <= one <= dt.datetime.now(dt.UTC) for one in made)
+        assert len(made) == 1
+    for local in (_drawn("Europe/Dublin").to_ics(), _drawn().to_ics(_FIRST)):
+        assert not re.findall("DT(?:START|END):.*Z", local)
+
+
 def test_tables_have_dates_if_the_first_day_is_known(tmp_path):
     drawn = _drawn()
     assert "date" not in drawn.to_csv().splitlines()[0]

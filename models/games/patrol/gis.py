@@ -316,8 +316,7 @@ def _timed_routes(
 
 def _zone(drawn: Schedule, first: dt.datetime | None) -> dt.tzinfo | None:
     """Return the time zone of a schedule, if it and the date are known."""
-    clock = patrol_of(drawn.game).clock
-    return None if clock is None or first is None else clock.zone
+    return None if first is None else drawn.zone
 
 
 def _stamp(moment: dt.datetime) -> str:

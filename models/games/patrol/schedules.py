@@ -2,7 +2,7 @@
 
 import datetime as dt
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, takewhile
@@ -185,6 +185,9 @@ class Schedule(Displayed):
     def to_ics(self, first: dt.datetime | None = None, minutes: float | None = None) -> str:
         """Return the days as a calendar (iCalendar, RFC 5545): an event per unit and day that describes its route.
 
+        If the patrol's clock has a time zone and `first` is given, events are in UTC, also where clocks are changed;
+        otherwise they are in local time, without a zone. Descriptions are in local time.
+
         Parameters
         ----------
         first : datetime.datetime, optional
@@ -199,25 +202,32 @@ class Schedule(Displayed):
             contradicts the patrol's clock.
         """
         begins, minutes = self.clock(first, minutes)
+        zone = self.zone if first is not None else None
         lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//treeplex//patrol schedule//EN"]
+        made = dt.datetime.now(dt.UTC)
         for place, day in enumerate(self.days):
             midnight = begins + dt.timedelta(days=day - 1)
+            if zone is not None:  # in UTC, because clocks may be changed on the way
+                midnight = midnight.replace(tzinfo=zone).astimezone(dt.UTC)
 
             def at(step: int, day_begins: dt.datetime = midnight) -> dt.datetime:
                 return day_begins + dt.timedelta(minutes=minutes * step)
+
+            def local(step: int, at: Callable[[int], dt.datetime] = at) -> str:
+                return f"{at(step) if zone is None else at(step).astimezone(zone):%H:%M}"
 
             for number, walks in enumerate(self.walks):
                 route, summary = list(self._stretches(walks, place)), self._summary(place, number)
                 if not route or summary is None:
                     continue
-                said = [f"{at(one[0]):%H:%M} {in_words(one)}" for one in route]
-                said.append(f"{at(route[-1][1]):%H:%M} {route[-1][3]}, the end")
+                said = [f"{local(one[0])} {in_words(one)}" for one in route]
+                said.append(f"{local(route[-1][1])} {route[-1][3]}, the end")
                 lines += [
                     "BEGIN:VEVENT",
                     f"UID:{self.game.fingerprint[:16]}-{self.seed}-{day}-{number}@treeplex",
-                    f"DTSTAMP:{begins:%Y%m%dT%H%M%S}Z",
-                    f"DTSTART:{at(route[0][0]):%Y%m%dT%H%M%S}",
-                    f"DTEND:{at(route[-1][1]):%Y%m%dT%H%M%S}",
+                    f"DTSTAMP:{made:%Y%m%dT%H%M%SZ}",
+                    f"DTSTART:{at(route[0][0]):%Y%m%dT%H%M%S}{'' if zone is None else 'Z'}",
+                    f"DTEND:{at(route[-1][1]):%Y%m%dT%H%M%S}{'' if zone is None else 'Z'}",
                     f"SUMMARY:{_escaped(summary)}",
                     f"DESCRIPTION:{_escaped(chr(10).join(said))}",
                     "END:VEVENT",
@@ -227,6 +237,12 @@ class Schedule(Displayed):
     def _summary(self, place: int, number: int) -> str | None:
         """Return the title of a unit's event on a day, by index; ``None`` for no event."""
         return f"{self._units[number]}, day {self.days[place]}"
+
+    @property
+    def zone(self) -> dt.tzinfo | None:
+        """The time zone of the patrol's clock, if it has one."""
+        clock = patrol_of(self.game).clock
+        return None if clock is None else clock.zone
 
     def clock(self, first: dt.datetime | None, minutes: float | None) -> tuple[dt.datetime, float]:
         """Return when day 1 begins, and the minutes per step; see :meth:`to_ics`."""
