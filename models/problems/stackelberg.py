@@ -31,6 +31,8 @@ from .pure_replies import MOST_PAYOFFS, MOST_REPLIES, PureReplies, pure_plans
 
 #: Bounds on the leader's payoff that are closer prove the optimum, in units of its largest payoff.
 _CLOSE = 1e-7
+#: Sums of payoffs that are smaller are zero, in their units.
+_ROUND_OFF = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +80,8 @@ class Stackelberg(Problem):
 
     for each sequence s at an infoset I, where v are the follower's values of infosets, and l ≤ B y ≤ u. The first rows
     state that x is a best response, the others that t = x · B y, entry by entry. The part of B opposed to A, −λ A, is
-    not in t. It is −λ times the follower's value of the game, so opposed payoffs need no branching. For normal forms
+    not in t. It is −λ times the follower's value of the game, so opposed payoffs need no branching. λ cancels what
+    depends on y as far as possible: in a patrol t is then linear in x alone. For normal forms
     and types of followers this is DOBSS: P. Paruchuri, J. P. Pearce, J. Marecki, M. Tambe, F. Ordóñez and S. Kraus,
     "Playing games for security: an efficient exact algorithm for solving Bayesian Stackelberg games", AAMAS 2008; in
     sequence form: B. Bošanský and J. Čermák, "Sequence-form algorithm for computing Stackelberg equilibria in
@@ -437,13 +440,20 @@ class Factors:
     def opposed_to(self, other: "Factors") -> "tuple[float, Factors]":
         """Return the best λ ≥ 0, and this payoff plus λ times another payoff.
 
-        Both are in their units, and must have the same right factor. λ minimises the remaining sum of squares.
+        Both are in their units, and must have the same right factor. λ minimises the remaining sum of squares, except
+        for quantities that are the same under all plans: in a patrol, the detections then cancel.
         """
         if self.right.shape != other.right.shape or (abs(self.right - other.right) > 0.0).nnz:
             return 0.0, self
-        squares = float((other.left * other.left).sum())
-        opposed = max(0.0, -float((self.left * other.left).sum()) / squares) if squares else 0.0
-        return opposed, replace(self, left=sp.csr_array(self.left + opposed * other.left))
+        least, most = other.quantities
+        varying = sp.diags_array((most > least).astype(np.float64))
+        mine, theirs = self.left @ varying, other.left @ varying
+        squares = float((theirs * theirs).sum())
+        opposed = max(0.0, -float((mine * theirs).sum()) / squares) if squares else 0.0
+        left = sp.csr_array(self.left + opposed * other.left)
+        left.data[np.abs(left.data) < _ROUND_OFF] = 0.0
+        left.eliminate_zeros()
+        return opposed, replace(self, left=left)
 
     @cached_property
     def quantities(self) -> tuple[Floats, Floats]:

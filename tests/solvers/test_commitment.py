@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from importlib.resources import files
 
 import cvxpy as cp
 import networkx as nx
@@ -12,12 +13,14 @@ from patrol_oracle import random_patrol
 from scipy.optimize import linprog
 
 from treeplex import Game, Nash, Profile, SequenceForm, Status, UnsupportedProblemError, load_game, solve
-from treeplex.models.games.patrol import Attacker, PatrolGame, Unit, units_payoff
+from treeplex.models.games.patrol import Attacker, Commitment, PatrolGame, Unit, units_payoff
 from treeplex.models.problems import Stackelberg, stackelberg
 from treeplex.models.programs.integer_program import IntegerProgram
 from treeplex.seqform.errors import TimeLimitError
+from treeplex.solvers import commitment_outcome
 from treeplex.solvers.exact import commitment
 from treeplex.solvers.exact.integer_answers import Strategies
+from treeplex.solvers.patrols import patrol_problem
 
 
 @pytest.fixture(autouse=True)
@@ -76,9 +79,34 @@ def test_patrols_against_every_route(seed):
     assert solution.exploitability <= 1e-8
     assert solution.objective == pytest.approx(best_commitment(theirs, mine), abs=1e-6)
     assert solution.state.bound == pytest.approx(solution.objective, abs=1e-6)
+    # What detections pay is opposed, so that the program is not about their products with replies.
+    theirs, mine = problem.payoffs
+    _, rest = mine.opposed_to(theirs)
+    least, most = rest.quantities
+    assert not rest.left[:, most > least].nnz
     # Opposed, a commitment is worth the value of the game.
     opposed = solve(Stackelberg(game))
     assert opposed.objective == pytest.approx(-solve(Nash(game), "highs-simplex").value, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("steps", "meeting"), [(6, 0.0), (7, 5.0), *(pytest.param(12, each, marks=pytest.mark.slow) for each in (0.0, 5.0))]
+)
+def test_two_types_on_the_map_of_the_tutorial(steps, meeting):
+    town = nx.read_graphml(files("treeplex.models.games.patrol") / "town.graphml")
+    types = [
+        Attacker(["west gate", "east gate"], {"bank": 3, "jeweller": 2}, name="gang", probability=0.4),
+        Attacker(["south gate"], {"museum": 2, "jeweller": 1.5}, name="thief", probability=0.6),
+    ]
+    own = Commitment({"bank": -10.0, "jeweller": -3.0, "museum": -1.0}, meeting=meeting)
+    units = [Unit(base="police"), Unit(base="depot")]
+    game = PatrolGame(town, steps=steps, units=units, attackers=types, meeting=-2, commitment=own)
+    problem = patrol_problem(game)
+    solution = solve(problem, time_limit=200)
+    assert solution.status is Status.OPTIMAL
+    assert solution.exploitability <= 1e-8
+    assert solution.state.bound == pytest.approx(solution.objective, abs=1e-6)
+    assert solution.objective > commitment_outcome(solution).opposed - 1e-6
 
 
 @pytest.mark.parametrize("seed", range(either(3, 40)))
