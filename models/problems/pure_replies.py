@@ -16,6 +16,8 @@ from ..programs.linear_program import LinearProgram, ProgramBlocks
 
 #: Up to this many pure replies are listed one by one.
 MOST_REPLIES = 500
+#: Or up to this many, if they are replies in a commitment of a follower without types.
+_MOST_OF_ONE_TYPE = 2_000
 #: They may have at most this many payoffs against the leader's sequences.
 MOST_PAYOFFS = 100_000
 #: Payoffs of the follower that differ by less are ties, in units of its largest payoff.
@@ -68,6 +70,14 @@ def pure_plans(treeplex: Treeplex, most: int = MOST_REPLIES) -> Floats | None:
     for number, played in enumerate(whole):
         table[number, list(played)] = 1.0
     return table
+
+
+def most_replies(treeplex: Treeplex) -> int:
+    """Return the number of pure replies up to which a commitment lists them.
+
+    Several infosets below the empty sequence are types, which reply for themselves: a list has all combinations.
+    """
+    return _MOST_OF_ONE_TYPE if treeplex.inflow[:, [0]].nnz <= 1 else MOST_REPLIES
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from ..saddle import check_player_count
 from .certificate import Certificate
 from .features import Feature
 from .problem import Problem
-from .pure_replies import MOST_PAYOFFS, MOST_REPLIES, PureReplies, pure_plans
+from .pure_replies import MOST_PAYOFFS, PureReplies, most_replies, pure_plans
 
 #: Bounds on the leader's payoff that are closer prove the optimum, in units of its largest payoff.
 _CLOSE = 1e-7
@@ -64,7 +64,8 @@ class Stackelberg(Problem):
     UnsupportedProblemError
         If the game does not have two players, the payoff does not fit it or is not finite, a constraint is not linear
         or is on the follower, or chance affects the follower's walk through a flow, so that pure plans are not zeros
-        and ones. With weak ties also if there are constraints, or the follower has more than 500 pure plans.
+        and ones. With weak ties also if there are constraints, or the follower has more than 2,000 pure plans,
+        or 500 if it has several types.
 
     Notes
     -----
@@ -90,14 +91,14 @@ class Stackelberg(Problem):
     that the follower is indifferent up to round-off. Types of attackers are infosets below the empty sequence, and each
     replies for itself. Constraints on the leader are further rows on y, G y ≤ h, in both programs.
 
-    If the follower has at most 500 pure plans, that linear program is solved for each of them instead; this is much
-    faster. See :class:`~treeplex.models.problems.pure_replies.PureReplies`.
+    If the follower has at most 2,000 pure plans, or 500 if it has several types, that linear program is solved for each
+    of them instead; this is much faster. See :class:`~treeplex.models.problems.pure_replies.PureReplies`.
 
     The certificate recomputes both payoffs, and the follower's gain from a best response. `upper` is a proven bound on
-    what any commitment earns: from the multipliers of the linear programs, or from those of the linear relaxation of
-    the integer program, which may be loose. Branch and bound then claims that no other commitment pays more, and the
-    message quotes this claim. If payoffs are opposed, the answer is an equilibrium strategy, and the relaxation is
-    tight.
+    what any commitment earns: from the multipliers of the linear programs, or from those of linear relaxations of the
+    integer program in which some moves are fixed, which may be loose. Branch and bound then claims that no other
+    commitment pays more, and the message quotes this claim. If payoffs are opposed, the answer is an equilibrium
+    strategy, and the relaxation is tight.
 
     With weak ties, the payoff of a commitment may jump down where the follower becomes indifferent, so an optimum need
     not exist: `lower` and `upper` bound the supremum, and the answer is a commitment that nearly earns it, to which the
@@ -180,9 +181,9 @@ class Stackelberg(Problem):
             )
         if self.ties == "weak" and self.replies is None:
             raise UnsupportedProblemError(
-                f"{self.name}: player {1 - self.leader} has more than {MOST_REPLIES} pure plans (or {MOST_PAYOFFS:,} "
-                f"payoffs against the sequences of player {self.leader}), or they are not a tree's; expected fewer "
-                "with weak ties"
+                f"{self.name}: player {1 - self.leader} has more than {most_replies(follower):,} pure plans (or "
+                f"{MOST_PAYOFFS:,} payoffs against the sequences of player {self.leader}), or they are not a tree's; "
+                "expected fewer with weak ties"
             )
 
     def _check_payoff(self) -> None:
@@ -228,7 +229,7 @@ class Stackelberg(Problem):
     def replies(self) -> PureReplies | None:
         """The pure replies, in the units of :attr:`payoffs`; ``None`` if there are too many."""
         treeplexes = self.game.sequence_form.treeplexes
-        plans = pure_plans(treeplexes[self.follower])
+        plans = pure_plans(treeplexes[self.follower], most_replies(treeplexes[self.follower]))
         if plans is None or len(plans) * treeplexes[self.leader].num_sequences > MOST_PAYOFFS:
             return None
         theirs, mine = ((plans @ one.left) @ one.right for one in self.payoffs)
@@ -317,7 +318,9 @@ class Stackelberg(Problem):
         The objective is the leader's payoff, and the exploitability is the follower's gain from a best response. Bounds
         need a `dual_certificate`, with one of these:
 
-        - ``relaxation``: the multipliers of the rows of :meth:`integer_program`.
+        - ``relaxation``, shape (m, rows): multipliers of the rows of :meth:`integer_program`, for each of m parts of
+          the follower's pure plans, and ``fixed``, shape (m, num_sequences of the follower): the sequences that plans
+          of the part contain (1) or do not (0); others are -1. Without ``fixed``, the only part is all plans.
         - ``weights`` and ``prices``, shapes (n, n) and (n, number of constraints): λ and μ for each reply of
           :attr:`replies`. With weak ties also ``shares``, shape (n, n), the mixtures of replies that pay the follower
           the same; a row of zeros says that the reply is nowhere strictly best, which its λ prove. ``limit`` and
@@ -346,8 +349,12 @@ class Stackelberg(Problem):
         """Return the bounds that a proof gives on what a commitment earns, or on its supremum with weak ties."""
         unit, replies = self.payoffs[1].unit, self.replies
         if "relaxation" in proof:
-            program, own = self.integer_program().program, self.game.sequence_form.treeplexes[self.leader]
-            most = _relaxed(program, proof["relaxation"], own)
+            multipliers = np.atleast_2d(proof["relaxation"])
+            free = np.full((1, self.game.sequence_form.treeplexes[self.follower].num_sequences), -1.0)
+            parts = proof.get("fixed", free)
+            if len(parts) != len(multipliers) or not _all_plans(parts):
+                return None, None
+            most = max(self.relaxed(*one) for one in zip(multipliers, parts, strict=True))
         elif "weights" in proof and replies is not None:
             most, weak = -math.inf, self.ties == "weak"
             for number, weights in enumerate(np.maximum(proof["weights"], 0.0)):
@@ -365,6 +372,21 @@ class Stackelberg(Problem):
             return None, None
         return min(earned, unit * most), unit * most
 
+    def relaxed(self, multipliers: Floats, fixed: Floats) -> float:
+        """Return the bound that multipliers prove on a part of the follower's plans, in the leader's unit.
+
+        Parameters
+        ----------
+        multipliers : ndarray of float64, shape (rows,)
+            One per row of :meth:`integer_program`.
+        fixed : ndarray of float64, shape (num_sequences of the follower,)
+            1 for the sequences that plans of the part contain, 0 for those that they do not contain, -1 for others.
+        """
+        program, own = self.integer_program().program, self.game.sequence_form.treeplexes[self.leader]
+        lower, upper = program.column_lower.copy(), program.column_upper.copy()
+        lower[program.columns["follower"]], upper[program.columns["follower"]] = fixed == 1.0, fixed != 0.0
+        return _relaxed(replace(program, column_lower=lower, column_upper=upper), multipliers, own)
+
     def proves(self, proof: tuple[Profile, Certificate] | None) -> bool:
         """Whether the bounds of a method's certificate are as close as round-off permits."""
         gap = None if proof is None else proof[1].gap
@@ -373,6 +395,24 @@ class Stackelberg(Problem):
     def error(self, certificate: Certificate) -> float:
         """Return the quantity compared with the tolerance: the follower's gain from a best response."""
         return certificate.exploitability
+
+
+def _all_plans(parts: Floats) -> bool:
+    """Whether repeated division by one sequence gives the parts, so that each pure plan is in one of them."""
+    open_parts = [np.asarray(parts)]
+    while open_parts:
+        here = open_parts.pop()
+        if (here < 0.0).all(axis=1).any():
+            continue
+        divisors = np.flatnonzero((here >= 0.0).all(axis=0))
+        if not len(here) or not len(divisors):
+            return False
+        by = int(divisors[0])
+        for made in (0.0, 1.0):
+            rest = here[here[:, by] == made].copy()
+            rest[:, by] = -1.0
+            open_parts.append(rest)
+    return True
 
 
 def _relaxed(program: LinearProgram, multipliers: Floats, leader: Treeplex) -> float:

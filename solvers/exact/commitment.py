@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ...seqform.errors import SolverError, TimeLimitError
 from ...seqform.limits import counted_now, seconds_left, too_late
 from ...seqform.polytope import best_response_value
 from ..outcome import Options, Outcome, Status, nearest_profile
+from .commitment_proofs import divided
 from .highs_models import objective_factor
 from .integer_answers import Strategies, answered, columns_of, optimum
 
@@ -33,12 +35,23 @@ def commit(problem: Stackelberg, options: Options) -> Outcome:
 
     def pose() -> tuple[IntegerProgram, float, Callable[[IntegerAnswer], Strategies]]:
         integer = problem.integer_program()
-        return integer, problem.payoffs[1].unit, lambda answer: _committed(problem, integer, answer)
+        return integer, problem.payoffs[1].unit, lambda answer: _committed(problem, integer, answer, relax)
 
-    return answered(problem, options, pose, "commitment that pays more")
+    @cache
+    def relax() -> Mapping[str, Floats]:
+        program = problem.integer_program().program
+        found = optimum(program)
+        return {} if found is None else {"relaxation": np.array(found.row_dual) * objective_factor(program)}
+
+    return answered(problem, options, pose, "commitment that pays more", relax)
 
 
-def _committed(problem: Stackelberg, integer: IntegerProgram, answer: IntegerAnswer) -> Strategies:
+def _committed(
+    problem: Stackelberg,
+    integer: IntegerProgram,
+    answer: IntegerAnswer,
+    relax: Callable[[], Mapping[str, Floats]],
+) -> Strategies:
     """Return the reply and the best commitment for it, and the constraints' multipliers while the follower keeps it.
 
     They are computed by a linear program. If HiGHS finds no optimum, the commitment is that of the integer program.
@@ -54,16 +67,12 @@ def _committed(problem: Stackelberg, integer: IntegerProgram, answer: IntegerAns
             for number, one in enumerate(problem.constraints)
         }
     plans = (reply, leader) if problem.follower == 0 else (leader, reply)
-    return Strategies(plans, prices, lambda: _relaxed(integer))
+    earned = float(reply @ problem.payoffs[1].payoffs(leader)) / problem.payoffs[1].unit
 
+    def prove() -> Mapping[str, Floats]:
+        return divided(problem, earned, relax()["relaxation"]) if relax() else {}
 
-def _relaxed(integer: IntegerProgram) -> Mapping[str, Floats]:
-    """Return the multipliers of the linear relaxation, which bound what any commitment earns."""
-    try:
-        found = optimum(integer.program)
-    except TimeLimitError:
-        found = None
-    return {} if found is None else {"relaxation": np.array(found.row_dual) * objective_factor(integer.program)}
+    return Strategies(plans, prices, prove)
 
 
 def _duals(found: Any, program: Any, block: str) -> Floats:

@@ -69,6 +69,7 @@ def answered(
     options: Options,
     pose: Callable[[], tuple[IntegerProgram, float, Callable[[IntegerAnswer], Strategies]]],
     better: str,
+    relax: Callable[[], Mapping[str, Floats]] = dict,
 ) -> Outcome:
     """Build and solve an integer program, and return its best strategies, also after an interruption.
 
@@ -80,6 +81,8 @@ def answered(
         Returns the program, the unit of its objective, and the function that reads strategies from an answer.
     better : str
         As in :class:`Claim`.
+    relax : callable
+        Returns the dual certificate that holds also if a limit ends the branch and bound.
 
     Raises
     ------
@@ -91,10 +94,11 @@ def answered(
     begun = counted_now()
     found, proof, state, stopped, detail = None, None, None, Status.OPTIMAL, "HiGHS solved the integer program"
     try:
+        known = relax()
         answer = integer.solve(partial(run_solver, interruptible=True), options.tol / problem.unit, unfinished=True)
         found, state = read(answer), Claim(answer.bound * unit, better)
         profile = nearest_profile(problem.game, found.plans)
-        proof = profile, problem.certify(profile)
+        proof = profile, problem.certify(profile, dual_certificate=known)
         if answer.ending is not None:
             raise answer.ending
         objective = proof[1].objective

@@ -272,7 +272,8 @@ class Columns(Method):
 class BranchAndBound(Method):
     """The integer program of a commitment, an equilibrium or a simple strategy, by HiGHS's branch and bound.
 
-    If the follower of a commitment has at most 500 pure plans, a linear program for each takes its place.
+    If the follower of a commitment has at most 2,000 pure plans, or 500 with several types, a linear program for each
+    takes its place.
 
     Notes
     -----

@@ -18,7 +18,7 @@ from treeplex.models.problems import Stackelberg, stackelberg
 from treeplex.models.programs.integer_program import IntegerProgram
 from treeplex.seqform.errors import TimeLimitError
 from treeplex.solvers import commitment_outcome
-from treeplex.solvers.exact import commitment
+from treeplex.solvers.exact import commitment, commitment_proofs
 from treeplex.solvers.exact.integer_answers import Strategies
 from treeplex.solvers.patrols import patrol_problem
 
@@ -26,7 +26,7 @@ from treeplex.solvers.patrols import patrol_problem
 @pytest.fixture(autouse=True)
 def many_replies(monkeypatch):
     """Solve small games like those whose replies are too many to be tried one by one."""
-    monkeypatch.setattr(stackelberg, "pure_plans", lambda treeplex: None)
+    monkeypatch.setattr(stackelberg, "pure_plans", lambda *_: None)
 
 
 def best_commitment(theirs, mine, limits=()):
@@ -79,6 +79,7 @@ def test_patrols_against_every_route(seed):
     assert solution.exploitability <= 1e-8
     assert solution.objective == pytest.approx(best_commitment(theirs, mine), abs=1e-6)
     assert solution.state.bound == pytest.approx(solution.objective, abs=1e-6)
+    assert solution.lower <= solution.upper <= solution.lower + 1e-6
     # What detections pay is opposed, so that the program is not about their products with replies.
     theirs, mine = problem.payoffs
     _, rest = mine.opposed_to(theirs)
@@ -189,7 +190,25 @@ def test_a_commitment_that_misses_the_bound_is_not_called_optimal(example, monke
     assert "the objective is 0.5 below the bound" in solution.message
 
 
-def test_what_the_numbers_are_is_said(example):
+def test_parts_prove_the_optimum_only_if_they_are_all_plans(example):
+    problem = Stackelberg(example, leader=0)
+    solution = solve(problem)
+    assert solution.upper == pytest.approx(3.5, abs=1e-6)
+    assert "not certified" not in solution.message
+    program, rng = problem.integer_program().program, np.random.default_rng(0)
+    parts = np.array([[-1.0, 0.0, -1.0], [-1.0, 1.0, 0.0], [-1.0, 1.0, 1.0]])
+    for _ in range(20):  # any multipliers prove a bound
+        proof = {"relaxation": rng.normal(size=(3, program.shape[0])), "fixed": parts}
+        assert problem.certify(solution.profile, dual_certificate=proof).upper >= 3.5 - 1e-6
+    for wrong in (parts[:2], parts[[0, 2]], np.array([[-1.0, 0.0, -1.0], [-1.0, -1.0, 1.0]])):
+        proof = {"relaxation": np.zeros((len(wrong), program.shape[0])), "fixed": wrong}
+        assert problem.certify(solution.profile, dual_certificate=proof).upper is None
+    proof = {"relaxation": np.zeros((2, program.shape[0])), "fixed": parts}
+    assert problem.certify(solution.profile, dual_certificate=proof).upper is None
+
+
+def test_what_the_numbers_are_is_said(example, monkeypatch):
+    monkeypatch.setattr(commitment_proofs, "_MOST_PROGRAMS", 0)
     solution = solve(Stackelberg(example, leader=0))
     assert "optimal according to the solver (not certified)" in solution.message
     assert solution.upper >= 3.5
