@@ -25,6 +25,7 @@ from treeplex.models.games.patrol import (
     roster,
     schedule,
 )
+from treeplex.models.games.patrol.detection_tables import detection_table
 from treeplex.models.games.patrol.encounters import routes_matrix
 from treeplex.seqform.errors import InvalidGameError
 from treeplex.solvers import carry_plan, solve_patrol
@@ -216,8 +217,10 @@ def test_what_does_not_go_with_one_detection_is_refused(solved):
         attacks(game, solved.profile)
     with pytest.raises(UnsupportedProblemError, match=r"expected routes=solution\.state\.units, or plan\.routes"):
         schedule(game, solved.profile, days=2, seed=1)
-    with pytest.raises(UnsupportedProblemError, match="expected schedule"):
+    with pytest.raises(UnsupportedProblemError, match=r"expected schedule\(…, routes=plan\.routes\)"):
         roster(game, solved.profile, days=2, seed=1)
+    with pytest.raises(UnsupportedProblemError, match=r'expected detections = "every", or caught_attacks\('):
+        detection_table(game, solved.profile)
     with pytest.raises(UnsupportedProblemError, match="joint routes, which are not carried to another map"):
         carry_plan(PatrolPlan(game, solved.profile), game)
 

@@ -161,8 +161,13 @@ def detection_table(game: Game, plan: Strategy | Profile) -> DetectionTable:
     """
     patrol, strategy = patrol_of(game), units_strategy(game, plan, "table of detections")
     if patrol.failure or patrol.detections == "once":
-        why = f"moves fail with probability {patrol.failure:g}" if patrol.failure else 'detections is "once"'
-        raise UnsupportedProblemError(f"{why}, but a table of detections needs fixed routes and flows of units")
+        needs = "a table of detections needs fixed routes and flows of units"
+        if patrol.failure:
+            raise UnsupportedProblemError(f"moves fail with probability {patrol.failure:g}, but {needs}")
+        raise UnsupportedProblemError(
+            f'detections is "once", so units drive joint routes, but {needs}; expected detections = "every", or '
+            "caught_attacks(solution.problem, solution.state.units) for the best attack on each goal"
+        )
     watching = [Amounts.of(patrol.watched([number]), strategy.plan) for number in range(len(patrol.units))]
     contacts = []
     for number, goal, payoffs in by_attacker_and_goal(patrol):

@@ -326,7 +326,8 @@ def roster(
     if patrol.detections == "once":
         raise UnsupportedProblemError(
             'detections is "once": units drive joint routes, but a roster draws the routes of each unit independently; '
-            "expected schedule"
+            "expected schedule(…, routes=plan.routes), or treeplex patrol schedule, which draws joint routes without "
+            "crews"
         )
     if patrol.failure > 0.0:
         raise UnsupportedProblemError(
