@@ -299,7 +299,17 @@ def load_game(spec: "str | os.PathLike[str]", **parameters: Any) -> "Game":
         if found is not None:
             return found
         if name not in GAMES:
-            raise _GRAMMAR.unknown_name(name, [*GAMES, f"{OPENSPIEL}:NAME"], f", or a file ({', '.join(SUFFIXES)})")
+            from .textbook import CATALOGUE
+
+            meant = f"textbook:game={name.casefold()}" if name.casefold() in CATALOGUE else name
+            forms = [*GAMES, f"{OPENSPIEL}:NAME"]
+            raise _GRAMMAR.unknown_name(
+                name,
+                forms,
+                f", or a file ({', '.join(SUFFIXES)})",
+                known=[*forms, meant] if meant != name else None,
+                hinted=meant,
+            )
     family = GAMES[name]
     is_said = text is not None or any(each.required for each in family.parameters)
     values = _GRAMMAR.read(name, text, family.parameters) if is_said else {}
