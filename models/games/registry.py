@@ -299,9 +299,8 @@ def load_game(spec: "str | os.PathLike[str]", **parameters: Any) -> "Game":
         if found is not None:
             return found
         if name not in GAMES:
-            from .textbook import CATALOGUE
-
-            meant = f"textbook:game={name.casefold()}" if name.casefold() in CATALOGUE else name
+            (of_textbooks,) = GAMES["textbook"].parameters
+            meant = f"textbook:game={name.casefold()}" if name.casefold() in of_textbooks.choices else name
             forms = [*GAMES, f"{OPENSPIEL}:NAME"]
             raise _GRAMMAR.unknown_name(
                 name,
