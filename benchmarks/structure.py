@@ -24,7 +24,7 @@ LONGEST, WIDEST = 100, 12
 #: The limit of each count. Code that exceeds a limit should be worth more than the code that could be removed for it.
 LIMITS = {
     "code lines": 85_850,
-    "modules": 578,
+    "modules": 579,
     "public names at the top level": 89,
     "import circles": 3,
     "import circles while loading": 0,

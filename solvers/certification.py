@@ -10,7 +10,7 @@ from ..seqform.arrays import Floats
 from ..seqform.checks import Named
 from ..seqform.errors import SolverError
 from ..seqform.strategy import Profile
-from .methods import Method, methods_for
+from .methods import Method
 from .outcome import Options, Outcome, Status, nearest_profile
 from .solution import RunState, Solution
 
@@ -18,8 +18,6 @@ from .solution import RunState, Solution
 ROUND_OFF = 1e-12
 #: The largest allowed distance of plans from their polytopes.
 RESIDUAL = 1e-9
-#: Methods to try if the certificate of another one does not meet the tolerance.
-_SHARPER = ("highs-simplex", "rational")
 #: The statuses of methods that stopped before they finished.
 LIMITS = (Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
 
@@ -151,11 +149,10 @@ def _message(
         return f"the method finished, but {outcome.detail}"
     if method.is_exact:
         return f"no exact proof was found; the results are floats, proven within {error:.3g} ({outcome.detail})"
-    able = methods_for(problem.needs)
-    sharper = next((f" or use {name}" for name in _SHARPER if name in able and name != method.name), "")
-    remark = f"; {remark}" if remark else ""
-    bounds = f"proven {error:.3g}, requested {options.tol:.3g}; {outcome.detail}"
-    return f"{status.advice}{sharper}{remark} ({bounds})"
+    from .methods.advice import or_sharper
+
+    message += or_sharper(problem, method)
+    return f"{message} (proven {error:.3g}, requested {options.tol:.3g}; {outcome.detail})"
 
 
 def enough(problem: Problem, certificate: Certificate, options: Options) -> float:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...seqform import interchange
-from ...seqform.errors import GameFileError, UnknownGameError, nearest, one_line, shown
+from ...seqform.errors import GameFileError, TreeplexError, UnknownGameError, nearest, one_line, shown
+from ...seqform.grammar import Grammar
 
 if TYPE_CHECKING:
     from ...seqform.game import Game
@@ -87,6 +88,16 @@ def game_from_elsewhere(spec: str, parameters: Mapping[str, Any], family: bool) 
     if colon and name.strip().lower() == OPENSPIEL:
         return load_openspiel(text.strip(), parameters)
     return game_from_file(spec, parameters) if names_file(spec, family) else None
+
+
+def unknown_game(name: str, games: Mapping[str, Any], grammar: Grammar) -> TreeplexError:
+    """Return the error for a name that is neither a game of the registry nor a file."""
+    (of_textbooks,) = games["textbook"].parameters
+    wanted = name.casefold()
+    meant = f"textbook:game={wanted}" if wanted in of_textbooks.choices else name
+    forms = [*games, f"{OPENSPIEL}:NAME"]
+    files = f", or a file ({', '.join(SUFFIXES)})"
+    return grammar.unknown_name(name, forms, files, known=[*forms, meant] if meant != name else None, hinted=meant)
 
 
 def names_file(spec: str, family: bool) -> bool:
