@@ -16,6 +16,7 @@ from .models.problems import CDRNR as CDRNR
 from .models.problems import EFCCE as EFCCE
 from .models.problems import EFCE as EFCE
 from .models.problems import NFCCE as NFCCE
+from .models.problems import NFCE as NFCE
 from .models.problems import SES as SES
 from .models.problems import BestNash as BestNash
 from .models.problems import BestResponse as BestResponse

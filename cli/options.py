@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
+from ..seqform.errors import one_line
 from ..seqform.parameter_texts import as_typed, reason_of
 from ..seqform.parameters import About, Parameter
 from .errors import CommandLineError, deferring_interrupts, print_note, set_continuation
@@ -579,11 +580,13 @@ def choose_method(
     UnknownMethodError
         If the method does not exist.
     CommandLineError
-        If the method does not fit the command, or an option does not fit the method or has a wrong value.
+        If the method does not fit the command, or an option does not fit the method, has a wrong value or contradicts
+        the hyper-parameter in the name.
     """
     from ..solvers.methods import METHODS, find_method, method_parameters
 
-    name = text.partition(":")[0].strip()
+    name, _, rest = text.partition(":")
+    name = name.strip()
     parameters = {each.name: each for each in method_parameters(name) if each.about.option}
     if methods is not None and name not in methods:
         raise CommandLineError(f"--method {name} is not for {command}; expected one of {', '.join(methods)}")
@@ -595,7 +598,16 @@ def choose_method(
             reason = f"is for --method {', '.join(takers)}, but --method is {name}"
             raise CommandLineError(f"{flag_of(option)} {reason}{meant}")
         given[option] = parameters[option].from_option(flag_of(option), value, CommandLineError)
-    return find_method(text, **given)
+    method = find_method(text, **given)
+    written = METHODS.grammar.texts(name, rest, list(parameters.values())) if rest else {}
+    for option, value in given.items():
+        if option in written and getattr(find_method(text), option) != getattr(method, option):
+            flag = flag_of(option)
+            raise CommandLineError(
+                f"{name}: {option} is given twice, as {option}={one_line(written[option], 40)} in the name and as "
+                f"{flag} {one_line(str(value), 40)}; expected it once"
+            )
+    return method
 
 
 def with_preferences(options: Mapping[str, Any], player: int | None) -> dict[str, Any]:

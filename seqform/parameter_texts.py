@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 from fractions import Fraction
 
-from .errors import one_line, shown
+from .errors import nearest, one_line, shown
 from .number_texts import TooLargeError, TooSmallError, read_float
 
 
@@ -77,11 +77,12 @@ def _range(minimum: int | None, maximum: int | None, above: int | None) -> str:
     return f" of at least {minimum}" if maximum is None else f" from {minimum} to {maximum}"
 
 
-def received_value(value: object) -> str:
-    """Return a value as the message that rejects it shows it."""
+def received_value(value: object, choices: Sequence[str] = ()) -> str:
+    """Return a value as the message that rejects it shows it, with the choice that is probably meant."""
     received = value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else shown(value)
     text = one_line(received)
-    return (text if len(text) <= 40 else text[:37] + "...") or "nothing"
+    hint = nearest(value, choices) if isinstance(value, str) else ""
+    return ((text if len(text) <= 40 else text[:37] + "...") or "nothing") + hint
 
 
 def reason_of(error: Exception) -> str:

@@ -194,7 +194,8 @@ class Parameter:
         """Return the error that gives the value received for the parameter and the values expected."""
         from .parameter_texts import received_value
 
-        return error(f"{owner}: {self.name} = {received_value(value)}{reason}; expected {self.expected}")
+        received = received_value(value, self.choices)
+        return error(f"{owner}: {self.name} = {received}{reason}; expected {self.expected}")
 
     def checked(self, owner: str, value: object, error: type[TreeplexError]) -> object:
         """Return the converted value, or raise :meth:`failure` if it is not allowed."""

@@ -149,6 +149,9 @@ def _message(
         return f"the method finished, but {outcome.detail}"
     if method.is_exact:
         return f"no exact proof was found; the results are floats, proven within {error:.3g} ({outcome.detail})"
+    from .methods.advice import or_sharper
+
+    message += or_sharper(problem, method)
     return f"{message} (proven {error:.3g}, requested {options.tol:.3g}; {outcome.detail})"
 
 

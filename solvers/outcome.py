@@ -56,8 +56,7 @@ _ADVICE = {
     Status.TIME_LIMIT: "stopped at the time limit: raise time_limit, loosen tol or try another method",
     Status.INFEASIBLE: "no strategy meets the constraints: loosen one of them",
     Status.UNBOUNDED: "the objective is unbounded: add a constraint",
-    Status.UNCERTIFIED: "the method finished, but the certificate does not meet the tolerance: "
-    "loosen tol, or use highs-simplex if it supports the problem",
+    Status.UNCERTIFIED: "the method finished, but the certificate does not meet the tolerance: loosen tol",
     Status.INTERRUPTED: "stopped by the user: the solution contains the latest strategies",
 }
 

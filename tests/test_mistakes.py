@@ -369,6 +369,78 @@ def test_extras_that_are_missing(module, line, mend, folder, monkeypatch, capsys
     assert mend in shown.err
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "solve signalling --problem efce:maximise=1 --maximise 0",
+            "efce: maximise is given twice, as maximise=1 in the name and as --maximise 0; expected it once",
+        ),
+        (
+            "solve kuhn --problem rnr:opponent=uniform,p=1/2 --p 1/4",
+            "rnr: p is given twice, as p=1/2 in the name and as --p 1/4; expected it once",
+        ),
+        (
+            "solve kuhn --method cfr+:averaging=linear --averaging uniform",
+            "cfr+: averaging is given twice, as averaging=linear in the name and as --averaging uniform; expected it",
+        ),
+        ("info textbook:game=chickn", "textbook: game = chickn (did you mean chicken?); expected one of prisoners"),
+        ("info centipede", "unknown game 'centipede' (did you mean textbook:game=centipede?); expected one of kuhn"),
+        ("info stag_hunt", "(did you mean textbook:game=stag_hunt?)"),
+        (
+            "solve kuhn --problem uncertain --scenario kuhn --uncertainty ellipsoid --opponent uniform --method ccfr",
+            "method ccfr cannot solve uncertain with an objective without a free opponent: use cvxpy",
+        ),
+    ],
+)
+def test_contradictions_and_near_names_are_answered(line, said, capsys):
+    assert main(shlex.split(line)) == 2
+    shown = capsys.readouterr().err
+    assert shown.count("\n") == 1
+    assert said in shown
+
+
+def test_settings_that_agree_are_accepted(capsys):
+    line = "solve kuhn --problem rnr:opponent=uniform,p=1/2 --p 1/2 --method cfr+:averaging=linear --averaging linear"
+    assert main([*shlex.split(line), "--max-iterations", "2", "--json", "-"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('payoff = [[1, 2]]\nrows = ["a"]', "unknown key 'payoff' (did you mean payoffs?); expected title, players"),
+        ("payofs = [[1, 2]]", "unknown key 'payofs' (did you mean payoffs?); expected title, players"),
+        ('colums = ["a"]', "unknown key 'colums' (did you mean columns?); expected title, players"),
+        ("flop = 3", "unknown key 'flop' (did you mean flops?)"),
+        ('maps = "roads.csv"\nsteps = 3', "unknown key 'maps' (did you mean map?)"),
+        ('bord = "AsKs2d"', "unknown key 'bord' (did you mean board?); expected board, pot"),
+        (
+            "zzz = 1",
+            "unknown key 'zzz'; expected a declaration with one of the keys board (a hold'em spot), flops (hold'em",
+        ),
+    ],
+)
+def test_declarations_with_wrong_keys_are_told_the_keys_of_their_kind(text, said, folder, capsys):
+    path = folder / "wrong.toml"
+    path.write_text(text)
+    assert main(["info", str(path)]) == 2
+    assert f"wrong.toml: line 1: {said}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "method"),
+    [
+        ("signalling --problem efce", "highs-simplex"),
+        ("signalling --problem qre --rationality 1", "path-following"),
+        ("kuhn:players=3 --max-iterations 1", "cfr+"),
+    ],
+)
+def test_seeds_are_noted_for_default_methods(line, method, capsys):
+    assert main(shlex.split(f"solve {line} --seed 1 --json -")) == 0
+    assert capsys.readouterr().err == f"note: --seed 1 changes nothing: {method} draws no random numbers\n"
+
+
 def test_a_seed_that_changes_nothing_is_noted(capsys):
     assert main(shlex.split("solve kuhn --seed 1 --json -")) == 0
     assert capsys.readouterr().err == "note: --seed 1 changes nothing: highs draws no random numbers\n"

@@ -325,6 +325,7 @@ QUICK = Suite(
         *ask("kuhn", "sefce --leader 0", "highs-simplex", known="-1/18"),
         *ask("kuhn", "efcce --maximise 0", "highs-simplex", known="-1/18"),
         *ask("kuhn", "nfcce --maximise 1", "highs-simplex", known="1/18"),
+        *ask("kuhn", "nfce --maximise 0", "highs-simplex", known="-1/18"),
         *ask("kuhn", "simplify --player 1 --steps 3", "branch-and-bound rounding@1e-6", known="1/18"),
         # With lookahead to the end, the response is a best response or a restricted Nash response.
         *ask("kuhn", "cdbr --opponent uniform --lookahead 3", _IN_STEPS, known="1/2"),

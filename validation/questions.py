@@ -82,7 +82,7 @@ class Question:
         ``name`` or ``name:key=value,key=value``, such as ``rnr:opponent=uniform,p=1/2``.
     **words : str, int, sequence of str or None
         The values of the options of ``treeplex solve``, by name; a sequence if an option may be repeated. ``None``
-        means not given. These values take precedence over those in `problem`.
+        means not given.
 
     Attributes
     ----------
@@ -93,7 +93,8 @@ class Question:
     Raises
     ------
     UnsupportedProblemError
-        If there is no such problem, it does not accept an option or lacks a required one, or a value is invalid.
+        If there is no such problem, it does not accept an option or lacks a required one, or a value is invalid or
+        contradicts the one in `problem`.
 
     Examples
     --------
@@ -117,7 +118,9 @@ class Question:
             for name, each in self._parameters.items()
             if each.name in written
         }
-        said |= {name: word for name, word in words.items() if word is not None and word != () and word != []}
+        given = {name: word for name, word in words.items() if word is not None and word != () and word != []}
+        self._check_agree(said, given)
+        said |= given
         self._check_known(said)
         self.words: dict[str, str | tuple[str, ...]] = {
             name: self._texts(each, said[name]) for name, each in self._parameters.items() if name in said
@@ -128,6 +131,17 @@ class Question:
             if name in self.words and not each.is_read_elsewhere
         }
         self._check_complete()
+
+    def _check_agree(self, said: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+        """Raise an error for options that contradict the parameters in the problem's name."""
+        for name in said.keys() & given.keys():
+            first, second = (self._texts(self._parameters[name], each[name]) for each in (said, given))
+            if first != second:
+                one, other = (each if isinstance(each, str) else ", ".join(each) for each in (first, second))
+                raise UnsupportedProblemError(
+                    f"{self.problem}: {name} is given twice, as {name}={one_line(one, 40)} in the name and as "
+                    f"--{name} {one_line(other, 40)}; expected it once"
+                )
 
     def _check_known(self, said: Mapping[str, Any]) -> None:
         """Raise an error for options that the problem does not accept."""

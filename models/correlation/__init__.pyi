@@ -12,3 +12,4 @@ from .polytope import VonStengelForges as VonStengelForges
 from .polytope import correlation_polytope as correlation_polytope
 from .polytope import count_pure_plans as count_pure_plans
 from .polytope import pure_plans as pure_plans
+from .whole_plans import WholePlans as WholePlans

@@ -63,7 +63,8 @@ class CorrelationPlan:
 
     def marginal(self, player: int) -> Floats:
         """Return a player's realization plan."""
-        return self.values[self.polytope.pairs.marginal(player)]
+        found: Floats = self.polytope.marginals(player) @ self.values
+        return found
 
     def recommend(self, seed: "int | np.random.Generator" = 0) -> Recommendation:
         """Draw one recommendation for each player, jointly.
@@ -113,11 +114,10 @@ class CorrelationPlan:
         return self.polytope.shares(self.columns)
 
     def _read(self, point: Floats) -> Recommendation:
-        pairs = self.polytope.pairs
         drawn = self.polytope.to_pairs @ point
         found: list[Mapping[Hashable, Hashable]] = []
-        for player, treeplex in enumerate(pairs.form.treeplexes):
-            played = np.flatnonzero(drawn[pairs.marginal(player)] > 0.5)[1:]
+        for player, treeplex in enumerate(self.polytope.form.treeplexes):
+            played = np.flatnonzero(self.polytope.marginals(player) @ drawn > 0.5)[1:]
             labels = (treeplex.sequence_label(int(sequence)) for sequence in played)
             found.append(dict(label for label in labels if label is not None))
         return found[0], found[1]

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from ...seqform.arrays import Floats, Indices
 from ...seqform.errors import UnsupportedProblemError, shown
 from ...seqform.polytope import Treeplex, sequence_values
+from ...seqform.sequence_form import SequenceForm
 from .pairs import SequencePairs, spans
 
 #: The largest size of the program over pure plans: plans of one player times sequences of the other.
@@ -92,6 +93,22 @@ class CorrelationPolytope(ABC):
             slacks[self.members] = np.where(np.isneginf(members), np.inf, best - np.maximum(members, -_HUGE))
         slacks[np.isneginf(values)] = np.inf
         return float(values[0]), slacks
+
+    @property
+    def form(self) -> SequenceForm:
+        """The sequence form whose infosets get recommendations."""
+        return self.pairs.form
+
+    def marginals(self, player: int) -> sp.csr_array:
+        """Return the matrix from correlation plans to a player's realization plan, (num_sequences, num_pairs)."""
+        places = self.pairs.marginal(player)
+        count = len(places)
+        return sp.csr_array((np.ones(count), (np.arange(count), places)), shape=(count, self.pairs.num_pairs))
+
+    def independent(self, x: Floats, y: Floats) -> Floats:
+        """Return the correlation plan of two players who mix independently, from their realization plans."""
+        found: Floats = x[self.pairs.first] * y[self.pairs.second]
+        return found
 
     @abstractmethod
     def of_plans(self, x: Floats, y: Floats) -> Floats:
@@ -454,8 +471,7 @@ class PurePlans(CorrelationPolytope):
     def of_plans(self, x: Floats, y: Floats) -> Floats:
         """Return the probability of each pure plan of one player, and the other's plan with this weight."""
         mine, theirs = (y, x) if self._player else (x, y)
-        behaviour = self.pairs.form.treeplexes[self._player].behaviour(mine)
-        weights = np.where(self._plans, behaviour, 1.0).prod(axis=1)
+        weights = mixed_strategy(self.pairs.form.treeplexes[self._player], self._plans, mine)
         return np.concatenate([[1.0], weights, np.outer(weights, theirs[1:]).ravel()])
 
     def values(self, gradient: Floats, excluded: npt.NDArray[np.bool_] | None = None) -> Floats:
@@ -509,6 +525,12 @@ def pure_plans(treeplex: Treeplex) -> npt.NDArray[np.bool_]:
     return found
 
 
+def mixed_strategy(treeplex: Treeplex, plans: npt.NDArray[np.bool_], plan: Floats) -> Floats:
+    """Return the probability of each reduced pure plan under a realization plan, shape (number,)."""
+    found: Floats = np.where(plans, treeplex.behaviour(plan), 1.0).prod(axis=1)
+    return found
+
+
 def correlation_polytope(pairs: SequencePairs) -> CorrelationPolytope:
     """Return the correlation plans of a game, if a linear program of moderate size has exactly these.
 
@@ -543,11 +565,12 @@ def correlation_polytope(pairs: SequencePairs) -> CorrelationPolytope:
         for who, (treeplex, (one, two)) in enumerate(zip(treeplexes, triangle, strict=True))
     )
     raise UnsupportedProblemError(
-        f"correlated equilibria: the infosets {names} form a triangle, and the game has {_short(sizes[player])} "
+        f"correlated equilibria: the infosets {names} form a triangle, and the game has {short_number(sizes[player])} "
         f"combinations of a pure plan and a sequence; expected a triangle-free game, or at most {LARGEST:,} "
         "combinations"
     )
 
 
-def _short(number: int) -> str:
+def short_number(number: int) -> str:
+    """Return a number for a message; a very large one as a power of ten."""
     return f"{number:,}" if number < 10**9 else f"about 10^{len(str(number)) - 1}"

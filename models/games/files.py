@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...seqform import interchange
-from ...seqform.errors import GameFileError, UnknownGameError, nearest, one_line, shown
+from ...seqform.errors import GameFileError, TreeplexError, UnknownGameError, nearest, one_line, shown
+from ...seqform.grammar import Grammar
 
 if TYPE_CHECKING:
     from ...seqform.game import Game
+    from ...seqform.interchange.toml_table import Table
 
 #: The prefix of names of OpenSpiel games.
 OPENSPIEL = "openspiel"
@@ -39,6 +41,13 @@ class Format(NamedTuple):
 #: The classes of declared games other than patrols and matrices, by a key that only their files have, and the class of
 #: all others.
 DECLARED, _SPOT = {"flops": ".holdem.flops_game:FlopsGame"}, ".holdem.spot:HoldemSpot"
+#: The kinds of declarations by a key that tells the kind: in words, and the constant that lists all of its keys.
+_KINDS = {
+    "board": ("a hold'em spot", ".holdem.spot:KEYS"),
+    "flops": ("hold'em on several flops", ".holdem.flops_game:KEYS"),
+    "payoffs": ("a matrix game", "...seqform.interchange.normal_form:KEYS"),
+    "map": ("a patrol", ".patrol.patrol_files:KEYS"),
+}
 #: The formats by name: their suffixes without the dot.
 FORMATS = {
     "efg": Format("the tree", "read_efg", "write_efg"),
@@ -79,6 +88,16 @@ def game_from_elsewhere(spec: str, parameters: Mapping[str, Any], family: bool) 
     if colon and name.strip().lower() == OPENSPIEL:
         return load_openspiel(text.strip(), parameters)
     return game_from_file(spec, parameters) if names_file(spec, family) else None
+
+
+def unknown_game(name: str, games: Mapping[str, Any], grammar: Grammar) -> TreeplexError:
+    """Return the error for a name that is neither a game of the registry nor a file."""
+    (of_textbooks,) = games["textbook"].parameters
+    wanted = name.casefold()
+    meant = f"textbook:game={wanted}" if wanted in of_textbooks.choices else name
+    forms = [*games, f"{OPENSPIEL}:NAME"]
+    files = f", or a file ({', '.join(SUFFIXES)})"
+    return grammar.unknown_name(name, forms, files, known=[*forms, meant] if meant != name else None, hinted=meant)
 
 
 def names_file(spec: str, family: bool) -> bool:
@@ -174,16 +193,38 @@ def _game_of_toml(path: str) -> "Game":
     from .patrol.patrol_files import is_patrol, read_patrol
 
     declared = read_toml(path)
-    if is_patrol(declared):
+    marks = ("board", "payoffs", *DECLARED)
+    kind = "map" if is_patrol(declared) else next((key for key in marks if key in declared), "") or _kind_of(declared)
+    if kind == "payoffs":
+        return Game(Path(path).stem, spec=path, tree=declared_payoffs(declared).freeze())
+    if kind == "map":
         from .patrol import PatrolGame
 
         return PatrolGame(read_patrol(path))
-    if "payoffs" in declared and "board" not in declared:
-        return Game(Path(path).stem, spec=path, tree=declared_payoffs(declared).freeze())
-    reader = DECLARED.get(next((key for key in DECLARED if key in declared), ""), _SPOT)
-    module, _, name = reader.partition(":")
-    game: Game = getattr(import_module(module, __package__), name).from_file(path).game
+    game: Game = _named(DECLARED.get(kind, _SPOT)).from_file(path).game
     return game
+
+
+def _kind_of(declared: "Table") -> str:
+    """Return the kind whose keys are most like those of a declaration that lacks the key of every kind."""
+    likeness = {}
+    for kind, (_, place) in _KINDS.items():
+        known = _named(place)
+        likeness[kind] = sum(2 * (key in known) or bool(nearest(key, known)) for key in declared.values)
+    best = max(likeness, key=likeness.__getitem__)
+    if declared.values and not likeness[best]:
+        first = next(iter(declared.values))
+        kinds = ", ".join(f"{key} ({what})" for key, (what, _) in _KINDS.items())
+        raise declared.error(
+            f"unknown key {shown(first, 60)}; expected a declaration with one of the keys {kinds}", first
+        )
+    return best
+
+
+def _named(place: str) -> Any:
+    """Return an object by its module and name."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module, __package__), name)
 
 
 def _is_spot(path: str) -> bool:

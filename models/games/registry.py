@@ -293,13 +293,13 @@ def load_game(spec: "str | os.PathLike[str]", **parameters: Any) -> "Game":
         raise UnknownGameError(f"expected a game's name, such as 'leduc:ranks=6', got {shown(spec)}")
     name, text = _GRAMMAR.split(spec) if ":" in spec else (spec.strip(), None)
     if name not in GAMES or "." in spec:  # perhaps a file, whose name may begin with the name of a game
-        from .files import OPENSPIEL, SUFFIXES, game_from_elsewhere
+        from .files import game_from_elsewhere, unknown_game
 
         found = game_from_elsewhere(spec, parameters, family=name in GAMES)
         if found is not None:
             return found
         if name not in GAMES:
-            raise _GRAMMAR.unknown_name(name, [*GAMES, f"{OPENSPIEL}:NAME"], f", or a file ({', '.join(SUFFIXES)})")
+            raise unknown_game(name, GAMES, _GRAMMAR)
     family = GAMES[name]
     is_said = text is not None or any(each.required for each in family.parameters)
     values = _GRAMMAR.read(name, text, family.parameters) if is_said else {}

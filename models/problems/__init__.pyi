@@ -4,6 +4,7 @@ from .constrained import ConstrainedNash as ConstrainedNash
 from .correlated import EFCCE as EFCCE
 from .correlated import EFCE as EFCE
 from .correlated import NFCCE as NFCCE
+from .correlated import NFCE as NFCE
 from .correlated import SEFCE as SEFCE
 from .correlated import Correlated as Correlated
 from .data_biased import DataBiasedResponse as DataBiasedResponse

@@ -187,12 +187,8 @@ class Correlated(Problem):
 
     def _rows(self) -> list[sp.csr_array]:
         """Return the constraints as functions of the correlation plan."""
-        pairs = self.polytope.pairs
         return [
-            sp.csr_array(
-                (one.coefficients, ([0] * len(one.indices), pairs.marginal(one.player)[one.indices])),
-                (1, pairs.num_pairs),
-            )
+            sp.csr_array(sp.csr_array(one.coefficients[None, :]) @ self.polytope.marginals(one.player)[one.indices])
             for one in self.constraints
         ]
 
@@ -232,9 +228,8 @@ class Correlated(Problem):
             residual = max(profile.residual, plan.violation)
             bare = NEVER in given and not plan.columns[self.never].any()
             return self._certificate(plan.values, residual, multipliers or {}, given, self.never if bare else None)
-        pairs = self.polytope.pairs
-        x, y = profile.plans
-        return self._certificate(x[pairs.first] * y[pairs.second], profile.residual, multipliers or {}, given)
+        drawn = self.polytope.independent(*profile.plans)
+        return self._certificate(drawn, profile.residual, multipliers or {}, given)
 
     def _certificate(
         self,
@@ -411,6 +406,61 @@ class NFCCE(Correlated):
     question: ClassVar[str] = (
         "Which recommendations that players agree to follow before the game have the largest objective?"
     )
+
+
+@dataclass(frozen=True, eq=False)
+class NFCE(Correlated):
+    """An optimal normal-form correlated equilibrium of a small game of two players.
+
+    A mediator draws a pure plan for each player from a known joint distribution, and tells each player its whole plan
+    before the game. Each player then follows it or plays any other plan.
+
+    Parameters
+    ----------
+    game : Game
+        Two players with perfect recall, and few pure plans: at most 250,000 combinations of a plan and a deviation of
+        one player and a plan of the other.
+    constraints : iterable of constraints, or mapping of str to constraint, optional
+    maximise : {"welfare", "0", "1"}
+        As for :class:`EFCE`.
+
+    Raises
+    ------
+    InvalidConstraintError
+        If a constraint cannot be read, or belongs to another game.
+    UnsupportedProblemError
+        If the game does not have two players with perfect recall, a constraint is not linear, or there are too many
+        combinations.
+
+    Notes
+    -----
+    The variables are the probabilities of pairs of reduced pure plans
+    (:class:`~treeplex.models.correlation.WholePlans`). Replacing any recommended plan by any other one gains nothing.
+    A player who knows its whole plan knows more than in :class:`EFCE`, so every NFCE is an EFCE, and the optimum is at
+    most that of :class:`EFCE`. R. J. Aumann, "Subjectivity and correlation in randomized strategies", Journal of
+    Mathematical Economics 1, 1974; B. von Stengel and F. Forges, "Extensive-form correlated equilibrium: definition and
+    computational complexity", Mathematics of Operations Research 33, 2008, who show that an optimal one is NP-hard to
+    find already without chance.
+
+    Examples
+    --------
+    In the game of von Stengel and Forges, only actions revealed one by one make signals credible:
+
+    >>> from treeplex import EFCE, NFCE, load_game, solve
+    >>> [round(solve(kind(load_game("signalling"), maximise="1")).objective, 6) for kind in (EFCE, NFCE)]
+    [6.5, 6.0]
+    """
+
+    name: ClassVar[str] = "nfce"
+    decides: ClassVar[Literal["efce", "efcce", "nfcce"]] = "efce"  # at the single infoset of the normal form
+    question: ClassVar[str] = "Which recommendations of whole plans that players agree to follow are best?"
+
+    @cached_property
+    def polytope(self) -> "CorrelationPolytope":
+        """The distributions over pairs of pure plans."""
+        from ..correlation import SequencePairs, WholePlans
+
+        return WholePlans(SequencePairs(self.game.sequence_form))
 
 
 @dataclass(frozen=True, eq=False)

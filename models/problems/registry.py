@@ -54,6 +54,7 @@ _OWN = {
     "efce": "problems.correlated:EFCE",
     "efcce": "problems.correlated:EFCCE",
     "nfcce": "problems.correlated:NFCCE",
+    "nfce": "problems.correlated:NFCE",
     "sefce": "problems.correlated:SEFCE",
     "simplify": "problems.simple:SimpleStrategy",
     "qre": "problems.quantal:QuantalResponse",
@@ -143,6 +144,7 @@ _ALSO_CALLED = {
     "efcce": "extensiveformcoarsecorrelatedequilibrium",
     "sefce": "correlatedcommitment correlatedstackelberg stackelbergcorrelatedequilibrium",
     "nfcce": "cce coarse coarsecorrelatedequilibrium normalformcoarsecorrelatedequilibrium",
+    "nfce": "normalformcorrelatedequilibrium aumann",
     "qre": "quantal quantalresponseequilibrium agentqre aqre logit logitqre logitequilibrium",
     "stackelberg": "commitment optimalcommitment strongstackelberg sse",
 }

@@ -289,7 +289,7 @@ class UncertainPayoffs(OnePlayerProblem, SaddleProblem):
         """The features that this problem needs from a method."""
         if self.is_linear:
             return frozenset({Feature.PROGRAM, Feature.REPLIES})
-        return frozenset({Feature.PROGRAM, Feature.CONSTRAINTS, Feature.CONVEX})
+        return frozenset({Feature.PROGRAM, Feature.CONSTRAINTS, Feature.CONVEX, Feature.ALONE})
 
     @property
     def meaning(self) -> str:

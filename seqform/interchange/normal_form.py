@@ -306,7 +306,7 @@ def _cell(cell: str, line: int, column: int) -> _Payoffs:
 
 
 #: The keys of a declaration of payoffs.
-_KEYS = ("title", "players", "rows", "columns", "payoffs", "column_payoffs")
+KEYS = ("title", "players", "rows", "columns", "payoffs", "column_payoffs")
 
 
 def declared_payoffs(declared: Table) -> GameTree:
@@ -331,7 +331,7 @@ def declared_payoffs(declared: Table) -> GameTree:
     >>> declared_payoffs(Table({"payoffs": [[3, 0], [5, 1]], "column_payoffs": [[3, 5], [0, 1]]})).payoffs(2)
     (3, 3)
     """
-    declared.check_keys(_KEYS)
+    declared.check_keys(KEYS)
     first = _matrix(declared, "payoffs")
     second = [[-one for one in row] for row in first]
     if "column_payoffs" in declared:

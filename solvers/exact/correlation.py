@@ -13,6 +13,7 @@ from ...models.problems.correlated import FLOWS, NEVER, PLAN, PRICES, Correlated
 from ...models.programs.linear_program import LinearProgram
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidOptionError, TimeLimitError
+from ...seqform.game import Game
 from ...seqform.limits import counted_now, seconds_left, time_limited
 from ...seqform.strategy import Profile
 from ..certification import enough, proven_error
@@ -138,7 +139,8 @@ def _other_ways(problem: Correlated, algorithm: str, large: bool) -> Iterator[tu
 
 def _fallback(problem: Correlated, options: Options, best: _Attempt, seconds: float) -> _Attempt:
     """Return the mixture of strategies that minimise trigger regrets for a few seconds, and its certificate."""
-    run, polytope = CorrelatedRun(problem.game), problem.polytope
+    polytope = problem.polytope
+    run = CorrelatedRun(Game.from_sequence_form(polytope.pairs.form))
     columns, until = np.zeros(polytope.size), counted_now() + seconds
     while run.iterations < _ITERATIONS and (not run.iterations or counted_now() < until):
         run.run(1)

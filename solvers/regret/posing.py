@@ -159,7 +159,9 @@ def posed(method: RegretMethod, problem: Problem, options: Options) -> PosedProb
     if saddle is not None and saddle.has_rows:
         penalty = (saddle.own or saddle.other_rows).penalty
         if saddle.tilt is not None or saddle.floor is not None:
-            raise UnsupportedProblemError(f"{method.name} does not support constraints with a tilt or floor: use highs")
+            raise UnsupportedProblemError(
+                f"{method.name} does not support constraints with a tilt or floor: use highs or cvxpy"
+            )
         if method.first_bound is not None and penalty is not None:
             raise UnsupportedProblemError(
                 f"{method.name} got beta={method.first_bound!r} for a problem with penalty {shown(penalty)}, "

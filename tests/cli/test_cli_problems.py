@@ -657,6 +657,8 @@ def test_a_correlated_equilibrium_is_written_with_its_recommendations(
     ("asked", "said"),
     [
         (("leduc", "--problem", "efce"), "correlated equilibria: the infosets 'Js_' and 'Qs_' of player 0"),
+        (("leduc", "--problem", "nfce"), "correlated equilibria of whole plans: the players have about 10^"),
+        (("kuhn", "--problem", "nfec"), "unknown problem 'nfec' (did you mean nfce?)"),
         (("kuhn:players=3", "--problem", "nfcce"), "nfcce needs two players, but kuhn:players=3 has 3"),
         (("kuhn", "--problem", "efce", "--maximise", "2"), "--maximise 2: expected one of welfare, 0, 1"),
         (("kuhn", "--problem", "efce", "--method", "dcfr"), "method dcfr cannot solve efce: use highs"),

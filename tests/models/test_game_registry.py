@@ -172,7 +172,7 @@ def test_a_game_knows_the_shortest_text_that_loads_it(spec, shortest):
         ("leduc:ranks=many", InvalidGameError, "leduc: ranks = many; expected an integer from 1 to 1000"),
         ("leduc:ranks=2.5", InvalidGameError, "leduc: ranks = 2.5; expected an integer from 1 to 1000"),
         ("leduc:ranks=1e3", InvalidGameError, "leduc: ranks = 1e3; expected an integer from 1 to 1000"),
-        ("leduc:ties=suits", InvalidGameError, "leduc: ties = suits; expected one of split, suit"),
+        ("leduc:ties=suits", InvalidGameError, "leduc: ties = suits (did you mean suit?); expected one of split, suit"),
         ("leduc:merge_suits=yes", InvalidGameError, "leduc: merge_suits = yes; expected true or false"),
         ("kuhn:cards=1", InvalidGameError, "kuhn: cards = 1; expected an integer from 2 to 1000"),
         ("kuhn:players=3,cards=2", InvalidGameError, "kuhn: cards = 2 for 3 players; expected at least one card each"),

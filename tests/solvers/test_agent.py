@@ -220,7 +220,7 @@ def test_an_agent_plays_on_the_command_line(capsys, tmp_path):
         ("cdbr:opponent=uniform,lookahead=1,gadget=full", "opponent cdbr: unknown parameter 'gadget'"),
         (
             "cdrnr:opponent=uniform,p=0,lookahead=1,gadget=ful",
-            "opponent cdrnr: gadget = ful; expected one of full, reach-resolving",
+            "opponent cdrnr: gadget = ful (did you mean full?); expected one of full, reach-resolving",
         ),
         ("cdbr:opponent=uniform,lookahead=1,method=highs", "method highs cannot solve cdbr"),
         ("cdbr:opponent=unifrm,lookahead=1", "unknown opponent 'unifrm' (did you mean uniform?)"),

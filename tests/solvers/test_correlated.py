@@ -22,6 +22,7 @@ from treeplex import (
     EFCCE,
     EFCE,
     NFCCE,
+    NFCE,
     EpsilonNash,
     Game,
     InvalidOptionError,
@@ -223,7 +224,7 @@ def test_concepts_are_ordered_and_contain_the_nash_equilibria(seed):
     root = small_trees(seed, any_tree if seed % 2 else public_tree)
     game = to_game(root)
     for name in ("welfare", "0"):
-        solutions = [solve(kind(game, maximise=name)) for kind in (NFCCE, EFCCE, EFCE)]
+        solutions = [solve(kind(game, maximise=name)) for kind in (NFCCE, EFCCE, EFCE, NFCE)]
         best = solve(EpsilonNash(game, maximise=name))
         values = [solution.objective for solution in solutions] + [best.objective]
         assert all(more >= less - 1e-8 for more, less in itertools.pairwise(values)), values
@@ -232,6 +233,80 @@ def test_concepts_are_ordered_and_contain_the_nash_equilibria(seed):
             nash = solution.problem.certify(best.profile)
             assert max(nash.regrets) <= 1e-8
             assert nash.objective == pytest.approx(best.objective, abs=1e-8)
+
+
+@pytest.mark.parametrize("grow", [any_tree, public_tree])
+@pytest.mark.parametrize("seed", range(20))
+def test_normal_form_equilibria_are_those_of_a_program_over_pairs_of_plans(seed, grow):
+    root = small_trees(seed, grow)
+    game = to_game(root)
+    form = game.sequence_form
+    plans = [plan_vectors(root, form, player) for player in (0, 1)]
+    leaves = form.leaves
+    reached = np.array([plans[player][:, leaves.sequences[:, player]] for player in (0, 1)], dtype=object)
+    own, other = (each.astype(float) for each in reached)
+    paid = [(own * (leaves.chance * leaves.payoffs[:, player])) @ other.T for player in (0, 1)]
+    rows = []  # what replacing one plan by another gains
+    for told, played in itertools.permutations(range(len(own)), 2):
+        row = np.zeros_like(paid[0])
+        row[told] = paid[0][played] - paid[0][told]
+        rows.append(row.ravel())
+    for told, played in itertools.permutations(range(len(other)), 2):
+        row = np.zeros_like(paid[1])
+        row[:, told] = paid[1][:, played] - paid[1][:, told]
+        rows.append(row.ravel())
+    for name, weights in (("welfare", (1, 1)), ("0", (1, 0)), ("1", (0, 1))):
+        worth = weights[0] * paid[0] + weights[1] * paid[1]
+        one = np.ones((1, worth.size))
+        found = linprog(-worth.ravel(), np.array(rows), np.zeros(len(rows)), one, [1.0], method="highs")
+        solution = solve(NFCE(game, maximise=name))
+        assert solution.status is Status.OPTIMAL
+        assert solution.objective == pytest.approx(-found.fun, abs=1e-7)
+        assert solution.lower <= solution.upper <= solution.lower + 1e-8
+        # The certificate, from the pairs of plans that the mediator draws.
+        drawn = np.zeros(worth.shape)
+        for chance, both in solution.state.mixture():
+            pair = [np.flatnonzero((plans[who] == vector(form, both, who)).all(axis=1))[0] for who in (0, 1)]
+            drawn[tuple(pair)] += chance
+        mine = (np.max(paid[0] @ drawn.T, axis=0) - np.diag(paid[0] @ drawn.T)).sum()
+        theirs = (np.max(paid[1].T @ drawn, axis=0) - np.diag(paid[1].T @ drawn)).sum()
+        assert solution.regrets == pytest.approx((mine, theirs), abs=1e-9)
+        assert solution.value == pytest.approx([(one * drawn).sum() for one in paid], abs=1e-9)
+
+
+def test_constraints_limit_the_plans_that_are_recommended():
+    game = load_game("signalling")
+    free = solve(NFCE(game))
+    used = int(np.argmax(free.profile[0].plan[1:])) + 1
+    infoset, action = game.sequence_form.treeplexes[0].sequence_label(used)
+    assert free.profile[0].plan[used] > 0.6
+    solution = solve(NFCE(game, parse_constraint(f"0/{infoset}:{action} <= 0.5", game)))
+    assert solution.status is Status.OPTIMAL
+    assert solution.state.marginal(0)[used] <= 0.5 + 1e-9
+    assert solution.profile[0].plan[used] == pytest.approx(solution.state.marginal(0)[used], abs=1e-9)
+    assert solution.objective <= free.objective + 1e-9
+
+
+def test_signals_of_whole_plans_lose_what_von_stengel_and_forges_say():
+    game = load_game("signalling")
+    for name in ("welfare", "1"):
+        assert solve(NFCE(game, maximise=name)).value == pytest.approx((0.0, 6.0), abs=1e-9)
+    assert solve(EFCE(game, maximise="1")).value == pytest.approx((3.5, 6.5), abs=1e-9)
+
+
+def test_games_with_many_plans_are_refused_before_they_are_listed():
+    said = "correlated equilibria of whole plans: the players have .* pure plans, .* expected at most 250,000"
+    for name in ("battleship", "leduc"):
+        with pytest.raises(UnsupportedProblemError, match=said):
+            solve(NFCE(load_game(name)))
+
+
+def test_a_stopped_search_for_a_normal_form_equilibrium_returns_a_plan():
+    problem = NFCE(load_game("kuhn"))
+    solution = solve(problem, time_limit=1e-3)
+    assert solution.state is not None
+    assert solution.state.violation <= 1e-9
+    assert problem.certify(solution.profile, {}, {"plan": solution.state.columns}).regrets == solution.regrets
 
 
 # The certificate

@@ -585,7 +585,10 @@ def test_unknown_methods(method, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: CFR(averaging="cubical"), "cfr: averaging = cubical; expected one of uniform, linear, quadratic"),
+        (
+            lambda: CFR(averaging="cubical"),
+            r"cfr: averaging = cubical \(did you mean cubic\?\); expected one of uniform, linear, quadratic",
+        ),
         (lambda: CFR(averaging=-1), "cfr: averaging = -1; expected"),
         (lambda: CFR(averaging=float("nan")), "cfr: averaging = nan; expected"),
         (lambda: CFR(averaging=65), "cfr: averaging = 65; expected"),

@@ -397,7 +397,10 @@ def test_what_is_not_proven_is_not_said():
         ({"rule": "best"}, "pref-cfr: rule = best; expected one of rm, br"),
         ({"vulnerability": -0.1}, "pref-cfr: vulnerability = -0.1; expected a number of at least 0"),
         ({"units": "chips"}, "pref-cfr: units = chips; expected one of conditional, counterfactual"),
-        ({"base": "ccfr"}, "pref-cfr: base = ccfr; expected one of cfr, cfr\\+, dcfr, pcfr\\+"),
+        (
+            {"base": "ccfr"},
+            "pref-cfr: base = ccfr \\(did you mean cfr\\?\\); expected one of cfr, cfr\\+, dcfr, pcfr\\+",
+        ),
         ({"initial_regrets": np.inf}, "pref-cfr: initial_regrets = inf; expected a number of at least 0"),
     ],
 )

@@ -76,7 +76,7 @@ def test_forecasts_are_of_discounted_regrets():
         ("hs-dcfr:averaging=linear", "averaging = linear"),
         ("hs-pcfr+:horizon=0", "horizon = 0"),
         ("sapcfr+:alpha=2", "alpha"),
-        ("restarted-cfr:base=dcfr", "base = dcfr; expected one of pcfr\\+, cfr\\+"),
+        ("restarted-cfr:base=dcfr", "base = dcfr \\(did you mean cfr\\+\\?\\); expected one of pcfr\\+, cfr\\+"),
     ],
 )
 def test_what_is_refused(text, message):

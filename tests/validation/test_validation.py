@@ -435,6 +435,7 @@ def test_every_problem_can_be_posed_in_words() -> None:
         "sefce": (),
         "efcce": (),
         "nfcce": (),
+        "nfce": (),
         "simplify": ("steps",),
         "qre": ("rationality",),
     }

@@ -42,6 +42,7 @@ _TOLERANCE = 0.005
 #: The keys of a file's top level, besides those of the rules before the flop.
 _TABLES = ("flops", "deck", "chips", "openings", "limps", "ranges", "bets", "thresholds")
 _RULES = ("stack", "raises", "small_blind", "ante", "bb_ante", "straddle")
+KEYS = (*_TABLES, *_RULES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +153,7 @@ class FlopsGame(Explained):
         GameFileError, InvalidGameError
             The message names the line and the key.
         """
-        top.check_keys((*_TABLES, *_RULES))
+        top.check_keys(KEYS)
         flops = top.needs("flops", '"flops:25", "flops:all" or a list of flops')
         given = top.table("ranges", '[ranges] with sb = "22+, A2s+"')
         given.check_keys(PREFLOP_SEATS)

@@ -20,7 +20,7 @@ from .uncertainty import Uncertainty
 from .units_payoff import check_commitment
 
 #: The keys of the file, and of its payoffs; the keys of other tables are the fields of their type.
-_KEYS = (
+KEYS = (
     *(
         "map",
         "steps",
@@ -88,7 +88,7 @@ def read_patrol(path: str | PathLike[str]) -> Patrol:
     """
     with naming(path):
         top = read_toml(path)
-        top.check_keys(_KEYS, _ADVICE)
+        top.check_keys(KEYS, _ADVICE)
         clock = _clock(top)
         return declared_patrol(top, _road_map(top, Path(path).parent, clock), name=Path(path).stem, spec=fspath(path))
 
@@ -101,7 +101,7 @@ def declared_patrol(top: Table, road_map: RoadMap, **known: Any) -> Patrol:
     GameFileError, InvalidGameError
         The message names the line and the key.
     """
-    top.check_keys(_KEYS, _ADVICE)
+    top.check_keys(KEYS, _ADVICE)
     payoffs = top.table("payoffs", "[payoffs] with meeting = -1.0")
     payoffs.check_keys(_PAYOFFS)
     clock = _clock(top)
