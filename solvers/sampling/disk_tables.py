@@ -22,6 +22,7 @@ from filelock import FileLock, Timeout
 
 from ...seqform.errors import CheckpointError, one_line, shown
 from ...seqform.interchange.encoding import decode, encode, from_json, to_json
+from ...seqform.interchange.files import writing_whole
 from ...seqform.memory import in_words
 from .walks import Infosets
 
@@ -346,7 +347,8 @@ class DiskFolder:
         with self.locked():
             about = self.path / "run.json"
             if not {each.name for each in self.path.iterdir()} - {"lock"}:
-                about.write_text(json.dumps(told), encoding="utf-8")
+                with writing_whole(about) as passing:
+                    passing.write_text(json.dumps(told), encoding="utf-8")
             if not about.exists():
                 raise CheckpointError(f"{self.name} contains other files, expected an empty folder or one of a run")
             self._compare(from_json(about.read_bytes()), told)

@@ -213,8 +213,8 @@ def writes_directly(call: ast.Call) -> bool:
         return receiver != "passing"
     modes = [each.value for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
     wrote = name == "open" and any(set(mode) <= set("wxabt+") and set(mode) & set("wxa") for mode in modes)
-    # A sweep adds a line to its results, synchronised, as each comes.
-    appended = ("self.path / _RESULTS", "(self.path / _RESULTS)")
+    # A sweep adds a line to its results, synchronised, as each comes; tables on disk add menus of actions.
+    appended = ("self.path / _RESULTS", "(self.path / _RESULTS)", "self._path")
     return wrote and not receiver.startswith(("passing", "Path(os.devnull)", "self._own", "place", *appended))
 
 
