@@ -599,7 +599,7 @@ def choose_method(
             raise CommandLineError(f"{flag_of(option)} {reason}{meant}")
         given[option] = parameters[option].from_option(flag_of(option), value, CommandLineError)
     method = find_method(text, **given)
-    written = METHODS.grammar.texts(name, rest, list(parameters.values())) if rest else {}
+    written = METHODS.grammar.texts(name, rest, list(method_parameters(name))) if rest else {}
     for option, value in given.items():
         if option in written and getattr(find_method(text), option) != getattr(method, option):
             flag = flag_of(option)

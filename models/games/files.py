@@ -1,7 +1,7 @@
 """Games outside the registry: files, and OpenSpiel's games."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -210,7 +210,7 @@ def _kind_of(declared: "Table") -> str:
     likeness = {}
     for kind, (_, place) in _KINDS.items():
         known = _named(place)
-        likeness[kind] = sum(2 * (key in known) or bool(nearest(key, known)) for key in declared.values)
+        likeness[kind] = sum(2 * (key in known) or _is_like(key, known) for key in declared.values)
     best = max(likeness, key=likeness.__getitem__)
     if declared.values and not likeness[best]:
         first = next(iter(declared.values))
@@ -219,6 +219,10 @@ def _kind_of(declared: "Table") -> str:
             f"unknown key {shown(first, 60)}; expected a declaration with one of the keys {kinds}", first
         )
     return best
+
+
+def _is_like(key: str, known: Iterable[str]) -> bool:
+    return bool(nearest(key, [one for one in known if one[0] == key[:1]]))
 
 
 def _named(place: str) -> Any:

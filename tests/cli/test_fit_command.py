@@ -422,15 +422,15 @@ def test_a_quantal_response_opponent_is_fitted_and_answered(
 @pytest.mark.parametrize(
     ("game", "why"),
     [
-        ('"private":"J","public":["b","b"],"shown":{"0":"J","1":"K"}', "the likelihood is flat there"),
-        ('"private":"J","public":["p","p"],"shown":{"0":"J","1":"K"}', "it is the least"),
+        ('"private":"J","public":["b","b"],"shown":{"0":"J","1":"K"},"result":-2', "the likelihood is flat there"),
+        ('"private":"J","public":["p","p"],"shown":{"0":"J","1":"K"},"result":-1', "it is the least"),
     ],
 )
 def test_a_precision_without_a_standard_error_says_why(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], game: str, why: str
 ) -> None:
     """A king that always calls is the best response at any large precision; one that never bets is none."""
-    (tmp_path / "log.jsonl").write_text(f'{{"seat":0,{game},"result":-2}}\n' * 50)
+    (tmp_path / "log.jsonl").write_text(f'{{"seat":0,{game}}}\n' * 50)
     assert main(["fit", str(tmp_path / "log.jsonl"), "--game", "kuhn", "--seat", "0", "--quantal", "uniform"]) == 0
     assert f"which has no standard error: {why}" in " ".join(capsys.readouterr().out.split())
 

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from effort import few
+from joblib.externals.loky import get_reusable_executor
 
 from treeplex import (
     InvalidOptionError,
@@ -19,6 +20,13 @@ from treeplex import (
 from treeplex.solvers import averaged_profile, averaged_runs, independent_runs
 
 KUHN, LEDUC = load_game("kuhn"), load_game("leduc")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_processes_stay():
+    """End joblib's workers, which wait for more calls: other tests count the processes that remain."""
+    yield
+    get_reusable_executor().shutdown(wait=True)
 
 
 def sampled(game, iterations, seed, method="es-mccfr"):
