@@ -31,7 +31,7 @@ class Part(Protocol):
 
     @property
     def table_bytes(self) -> int:
-        """Bytes of the tables that a loop keeps besides."""
+        """Bytes of the tables that a loop keeps in addition to these numbers."""
 
     @property
     def building_bytes(self) -> int:

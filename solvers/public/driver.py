@@ -43,7 +43,7 @@ FIRST_LOOK = 32
 def serves(method: RegretMethod, problem: Problem, start: Any) -> bool:
     """Whether the loop on a public form takes a problem: a single program, with alternating updates and averages."""
     return (
-        not (isinstance(problem.game.public_form, CutForm) and not (isinstance(problem, Nash) and start is None))
+        (not isinstance(problem.game.public_form, CutForm) or (isinstance(problem, Nash) and start is None))
         and method.bias is None
         and method.updates == "alternating"
         and method.iterate == "average"

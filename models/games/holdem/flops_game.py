@@ -39,7 +39,7 @@ _CHIPS = 100
 _TABLE = 40
 #: The default tolerance, as a share of the pot before the first action.
 _TOLERANCE = 0.005
-#: The keys of a file's top level, besides those of the rules before the flop.
+#: The keys of a file's top level that are not rules of the play before the flop.
 _TABLES = ("flops", "deck", "chips", "openings", "limps", "ranges", "bets", "thresholds")
 _RULES = ("stack", "raises", "small_blind", "ante", "bb_ante", "straddle")
 KEYS = (*_TABLES, *_RULES)
