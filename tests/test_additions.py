@@ -88,7 +88,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, obj
     """Return what commands answer in a copy of the library to which one thing of each kind was added."""
     folder = tmp_path_factory.mktemp("copy")
     for floor in FLOORS:
-        shutil.copytree(LIBRARY / floor, folder / "treeplex" / floor, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(LIBRARY / floor, folder / "treeplex" / floor)
     for file in LIBRARY.glob("*.py*"):
         if file.is_file():
             shutil.copy(file, folder / "treeplex" / file.name)

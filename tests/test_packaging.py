@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from effort import PATIENCE
+from effort import PATIENCE, thorough
 
 import treeplex
 from treeplex.cli.application import COMMANDS
@@ -253,6 +253,7 @@ def test_import_is_lazy() -> None:
     assert not {*HEAVY, "typer", "rich"} & set(run("-c", code).split())
 
 
+@thorough
 def test_a_solve_can_be_read() -> None:
     """As few modules as `benchmarks/reading_path.py` allows run in a solve, and are loaded for it."""
     script = REPOSITORY / "benchmarks" / "reading_path.py"

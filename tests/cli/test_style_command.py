@@ -169,6 +169,7 @@ def test_an_interrupted_search_has_all_keys(
     )
 
 
+@thorough
 def test_a_search_for_three_players_says_epsilon_and_keeps_to_the_time(capsys: pytest.CaptureFixture[str]) -> None:
     search = ["--method", "pref-cfr", "--max-iterations", "500"]
     asked = ["kuhn:players=3", "--target", "2/bet@first >= 0.34", "--max-loss", "0.05", *search]

@@ -362,5 +362,5 @@ print("VERSION:2.0.0", flush=True)
 while True:
     print("#nothing", flush=True)
 """
-    found = match([program(tmp_path, talks, "acpc", ",over=stdio,seconds=1"), CallBot()], TABLE, 1, duplicate=False)
+    found = match([program(tmp_path, talks, "acpc", ",over=stdio,seconds=0.3"), CallBot()], TABLE, 1, duplicate=False)
     assert len(found.forfeits) == 1

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from effort import thorough
 
 from treeplex import (
     Game,
@@ -177,6 +178,7 @@ def test_arrivals_need_to_know_what_is_dealt():
         PublicProfile.uniform(form).values(0, 0)
 
 
+@thorough
 def test_conditional_vulnerabilities_are_the_same_as_on_the_tree():
     tree = load_game("kuhn")
     game = Game.from_public_form(PublicForm.from_rules(tree.rules))

@@ -116,6 +116,7 @@ PROBLEMS = {
 
 
 @few
+@thorough
 @pytest.mark.parametrize(
     ("problem", "method"),
     [

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from constrained_cases import CASES, KUHN, conflicting, constrained_games
-from effort import examples, few
+from effort import examples, few, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 from plain_regrets import match_regrets
@@ -87,6 +87,7 @@ def test_all_bounds_hold_whether_or_not_constraints_exclude_each_other(root, see
     assert any(one.name == "theorem 5" for one in found.bounds) == infeasible
 
 
+@thorough
 @examples(25)
 @given(st.integers(0, 2**32), st.floats(0.02, 20.0), st.integers(1, 200), STEPS)
 def test_all_bounds_hold_in_flows(seed, beta, iterations, steps):

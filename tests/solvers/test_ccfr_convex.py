@@ -278,6 +278,7 @@ def _named(name, given, game):
     return [distance_bound(given.distance, at_most=given.bound, name=name)]
 
 
+@thorough
 @examples(30)
 @given(curved_games(), st.sampled_from(["dcfr", "cfr+", "pcfr+"]), st.integers(1, 200))
 def test_the_bracket_always_holds_the_optimum(posed, base, iterations):

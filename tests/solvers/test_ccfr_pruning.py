@@ -222,6 +222,7 @@ def constraint_on(player, costs, bound, name):
     return LinearConstraint(player, dict(enumerate(costs.tolist())), bound, name)
 
 
+@thorough
 @examples(25)
 @given(games(), st.sampled_from([(0,), (1,), (0, 1)]))
 def test_a_function_bounded_by_its_least_value_has_the_value_of_the_linear_program(posed, players):
@@ -328,6 +329,7 @@ def test_a_pruned_run_goes_on_where_it_stopped():
     assert whole.history.iterations[-1] == 300
 
 
+@thorough
 def test_a_run_on_another_face_starts_from_the_strategies_alone():
     problem = leduc_problem()
     roomy, other = leduc_problem(first=0.1), leduc_problem(second=0)

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from effort import few, some
+from effort import few, some, thorough
 from hypothesis import given
 from hypothesis import strategies as st
 from random_trees import to_graph, trees
@@ -101,6 +101,7 @@ def test_a_run_in_parts_is_the_run_in_one():
     assert parts.multipliers[SAFETY] == pytest.approx(whole.multipliers[SAFETY], abs=1e-9)
 
 
+@thorough
 def test_a_profile_starts_a_run():
     game = load_game("leduc:merge_suits=true")
     for problem in problems(game, 0).values():

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from deal_games import random_deal_game
-from effort import either, few
+from effort import either, few, thorough
 from random_trees import Chance, Decision, Leaf, to_graph
 from scipy.optimize import linprog
 
@@ -490,6 +490,7 @@ def test_rivers_in_steps_of_a_quarter_lose_little(place, player, monkeypatch):
     assert solution.upper == pytest.approx(public.best_response_values[player], abs=1e-9)
 
 
+@thorough
 def test_a_river_with_one_size_and_with_little_loss(monkeypatch):
     monkeypatch.setattr(simplification, "_MOVES", 20)
     spot = river(1)

@@ -85,6 +85,7 @@ def test_fractions_decide_exactly_at_the_edge():
         assert answer.least_loss_exact == Fraction(1, 50) + step / 6
 
 
+@thorough
 def test_targets_that_exclude_each_other_are_named():
     for targets, conflict in (
         (["raise@first >= 0.6", "raise@first <= 0.3", "fold@all <= 1"], {"raise@first >= 0.6", "raise@first <= 0.3"}),
