@@ -1,6 +1,8 @@
 """Engines of clusters: Dask and Ray, whose schedulers and transport carry orders and replies."""
 
 import contextlib
+import signal
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -75,7 +77,8 @@ def ray_cluster(address: str | None, workers: int | None = None) -> Iterator[Any
     if begun:
         count = {} if address or workers is None else {"num_cpus": workers}
         try:
-            ray.init(address, include_dashboard=None if address else False, log_to_driver=False, **count)
+            with _own_handlers():
+                ray.init(address, include_dashboard=None if address else False, log_to_driver=False, **count)
         except (ConnectionError, ValueError, ImportError) as error:
             raise SolverError(f"no Ray cluster answers at {address}: {one_line(str(error))}") from None
     try:
@@ -83,6 +86,17 @@ def ray_cluster(address: str | None, workers: int | None = None) -> Iterator[Any
     finally:
         if begun:
             ray.shutdown()
+
+
+@contextlib.contextmanager
+def _own_handlers() -> Iterator[None]:
+    """Restore this process's handler of SIGTERM after the block: Ray's would end the process, and lose the answer."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread() and before is not None:
+            signal.signal(signal.SIGTERM, before)
 
 
 class DaskEngine(Engine):

@@ -2,7 +2,6 @@
 
 import json
 import math
-import resource
 import subprocess
 import sys
 from itertools import pairwise
@@ -342,9 +341,13 @@ def test_a_tree_that_is_cut_off_has_the_payoffs_of_its_leaves():
 
 
 @pytest.mark.slow
-def test_goofspiel_with_8_cards_takes_a_robust_player_less_than_a_gigabyte():
+def test_goofspiel_with_8_cards_takes_a_robust_player_less_than_a_gigabyte(tmp_path):
     seats = ["--seat0", "cdrnr:opponent=uniform,p=0.5,lookahead=1,values=uniform", "--seat1", "uniform"]
-    command = [sys.executable, "-m", "treeplex", "play", "goofspiel:cards=8", *seats, "--games", "5", "--json", "-"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)["games"] == 5
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 < 10**9
+    arguments = ["play", "goofspiel:cards=8", *seats, "--games", "5", "--json", "found.json"]
+    code = (
+        f"import resource; from treeplex.cli import main; assert main({arguments!r}) == 0; "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert json.loads((tmp_path / "found.json").read_text())["games"] == 5
+    assert int(done.stdout.split()[-1]) * 1024 < 10**9

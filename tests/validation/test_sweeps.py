@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import warnings
 from fractions import Fraction
 from pathlib import Path
@@ -22,6 +23,7 @@ from treeplex import (
 )
 from treeplex.cli.application import run_command
 from treeplex.seqform.calls import calls
+from treeplex.solvers.distributed.clusters import ray_cluster
 from treeplex.validation.sweep_settings import MAX_SETTINGS, expand, flat, keys_of, read_settings, varied_names
 
 
@@ -385,6 +387,18 @@ def test_dask_workers_with_several_threads_find_the_same(here):
 def test_ray_finds_what_processes_find(here, tmp_path):
     pytest.importorskip("ray")
     assert results(sweep(run_command, tmp_path, **ASKED, backend="ray", jobs=2)) == here
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_ray_does_not_take_over_the_signal_that_ends_a_run():
+    pytest.importorskip("ray")
+    before = signal.signal(signal.SIGTERM, own := lambda number, frame: None)
+    try:
+        with ray_cluster(None, 1):
+            assert signal.getsignal(signal.SIGTERM) is own
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.parametrize(("backend", "module"), [("dask", "distributed"), ("ray", "ray")])
