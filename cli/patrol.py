@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..seqform.checks import check_choice
 from ..seqform.errors import nearest, one_of, shown
 from ..seqform.interchange.files import write_bytes
 from ..seqform.limits import answering, now
@@ -153,6 +154,13 @@ class _Payoffs:
         bool,
         typer.Option("--caught-once", help="Count only the first detection: it catches the attacker."),
     ] = False
+    ties: Annotated[
+        str | None,
+        typer.Option(
+            metavar="strong|weak",
+            help="With the file's [commitment], break attackers' ties for the units (strong) or against them (weak).",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -229,6 +237,8 @@ def patrol(
         if payoffs.caught_once:
             with _named_as_options():
                 said = replace(said, detections="once")
+        if payoffs.ties is not None:
+            said = _with_ties(said, payoffs.ties)
         with _named_as_options():
             game = PatrolGame(said)
             notes = game.notes  # checks the constraints now
@@ -285,6 +295,14 @@ def _measure(said: "Patrol", robust: str | None) -> tuple[str, tuple[str, ...]]:
     if not uncertain:
         raise CommandLineError("--robust is for a file (.toml) with [uncertainty] or [[scenarios]]")
     return robust, ()
+
+
+def _with_ties(said: "Patrol", ties: str) -> "Patrol":
+    """Return a patrol with another tie rule of its commitment."""
+    if said.commitment is None:
+        raise CommandLineError("--ties is for a file (.toml) with [commitment]")
+    check_choice(ties, "--ties", CommandLineError, ("strong", "weak"))
+    return replace(said, commitment=replace(said.commitment, ties=ties))
 
 
 def _declaration(

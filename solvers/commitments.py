@@ -19,7 +19,7 @@ from ..seqform.strategy import Strategy
 from .patrols import Tabled, solve_patrol
 from .solution import Solution
 
-#: The weight of the units' payoff in a reply, which breaks ties in their favour.
+#: The weight of the units' payoff in a reply, which breaks ties in their favour, or with the other sign against it.
 _TIE = 1e-7
 
 
@@ -37,7 +37,7 @@ class TypeReply:
     units : float
         The units' expected payoff if this type comes.
     route : str
-        Its route, with times of arrival; among equally good ones, the best for the units.
+        Its route, with times of arrival; among equally good ones, the best for the units, or with weak ties the worst.
     """
 
     who: str
@@ -57,14 +57,18 @@ class CommitmentOutcome(Tabled):
         The units' payoff under the commitment.
     opposed : float or None
         The units' payoff under the plan that minimises what attackers gain, if attackers reply to that plan in their
-        own interest, and in the units' interest if they are nearly indifferent: the reply maximises the attackers'
-        payoff plus 1e-7 of the units'. ``None`` if a limit ended the search for that plan.
+        own interest, and if they are nearly indifferent, in the units' interest, or with weak ties against it: the
+        reply maximises the attackers' payoff plus or minus 1e-7 of the units'. ``None`` if a limit ended the search for
+        that plan.
     replies : tuple of TypeReply
+    ties : {"strong", "weak"}
+        The tie rule.
     """
 
     units: float
     opposed: float | None
     replies: tuple[TypeReply, ...]
+    ties: str = "strong"
 
     @property
     def gain(self) -> float | None:
@@ -96,13 +100,14 @@ class CommitmentOutcome(Tabled):
             Column("units", payoff, "units' payoff"),
             Column("route", str, "reply, with times of arrival"),
         )
-        heading = "replies of attackers who know the plan; if they are indifferent, the best for the units"
+        which = "best" if self.ties == "strong" else "worst"
+        heading = f"replies of attackers who know the plan; if they are indifferent, the {which} for the units"
         return Table.of([*map(vars, self.replies)], columns, heading)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome as plain numbers and strings."""
         replies = [dict(vars(one)) for one in self.replies]
-        return {"units": self.units, "opposed": self.opposed, "gain": self.gain, "replies": replies}
+        return {"units": self.units, "opposed": self.opposed, "gain": self.gain, "ties": self.ties, "replies": replies}
 
 
 def commitment_outcome(solution: Solution, **how: Any) -> CommitmentOutcome:
@@ -153,12 +158,13 @@ def commitment_outcome(solution: Solution, **how: Any) -> CommitmentOutcome:
         own = np.union1d(walker.sequences, walker.entry_sequences[walker.entry_sequences > 0])
         earned, paid = (float(x[own] @ each[own]) / share if share else 0.0 for each in (theirs, mine))
         replies.append(TypeReply(one.name, share, earned, paid, routes.get(one.name, "stays away")))
-    against = _favourable_reply(problem, opposed.profile[1]) if opposed.status.is_success else None
-    return CommitmentOutcome(float(solution.objective or 0.0), against, tuple(replies))
+    against = _paid_by_reply(problem, opposed.profile[1]) if opposed.status.is_success else None
+    return CommitmentOutcome(float(solution.objective or 0.0), against, tuple(replies), problem.ties)
 
 
-def _favourable_reply(problem: Stackelberg, units: Strategy) -> float:
-    """Return the units' payoff under a plan if attackers choose a reply that is best for them, then for the units."""
+def _paid_by_reply(problem: Stackelberg, units: Strategy) -> float:
+    """Return the units' payoff under a plan if attackers choose a best reply, and break ties by the problem's rule."""
     theirs, mine = (factors.payoffs(units.plan) for factors in problem.payoffs)
     treeplex = problem.game.sequence_form.treeplexes[problem.follower]
-    return float(best_response_plan(treeplex, theirs + _TIE * mine).plan @ mine)
+    tie = _TIE if problem.ties == "strong" else -_TIE
+    return float(best_response_plan(treeplex, theirs + tie * mine).plan @ mine)

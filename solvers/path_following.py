@@ -1,8 +1,8 @@
 """Quantal response equilibria by following the branch from uniform play."""
 
 import math
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import pairwise, starmap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,11 +19,17 @@ from .solution import RunState
 if TYPE_CHECKING:
     from .methods import PathFollowing
 
-#: Newton's method ends at this residual, relative to λ times the largest payoff if that is larger than 1. It gives up
-#: after this many steps, or if a step does not reduce the residual.
-_SOLVED, _NEWTON = 1e-12, 6
+#: Newton's method ends at this residual, relative to λ times the largest payoff if that is larger than 1, and to this
+#: share of the largest logarithm of a probability on which an equation depends. It gives up after this many steps, or
+#: if a step does not reduce the residual.
+_SOLVED, _DIGITS, _NEWTON = 1e-12, 4e-3, 6
 #: The smallest step along the branch.
 _LEAST_STEP = 1e-9
+#: The longest step as a share of λ, where that is longer than the method's `longest`: for large λ the branch is nearly
+#: straight in λ, and its probabilities change with the logarithm of λ.
+_SHARE = 0.5
+#: A step is taken if Newton's method moves no probability by more than this.
+_MOVED = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +42,16 @@ class Branch(RunState):
         λ, from 0 to that of the problem. It may fall on the way if the branch turns.
     behaviour : tuple of ndarray of float64, shape (points, num_sequences)
         By player, the behaviour strategy at each point.
+    logarithms : tuple of ndarray of float64, shape (num_sequences,)
+        By player, the logarithms of the last point's behaviour strategy, of which the certificate is computed. They
+        also distinguish probabilities that are too small for floats.
     bifurcations : int
         How many bifurcations the branch passes. Other branches leave it there, as in symmetric games.
     """
 
     rationality: Floats
     behaviour: tuple[Floats, ...]
+    logarithms: tuple[Floats, ...]
     bifurcations: int = 0
 
     @property
@@ -82,6 +92,7 @@ def run(method: "PathFollowing", problem: QuantalResponse, options: Options) -> 
     except TimeLimitError:
         stopped, detail = Status.TIME_LIMIT, f"stopped at λ = {walk.now:.6g}"
     profile, branch = _read(problem, walk)
+    distance = choices.distance(np.concatenate([one[1:] for one in branch.logarithms]), target)
     return Outcome(
         plans=[],
         stopped=stopped,
@@ -90,24 +101,28 @@ def run(method: "PathFollowing", problem: QuantalResponse, options: Options) -> 
         seconds=counted_now() - begun,
         build_seconds=begun - built,
         state=branch,
-        proof=(profile, problem.certify(profile)),
+        proof=(profile, replace(problem.certify(profile), logit_distance=distance)),
     )
 
 
 def _read(problem: QuantalResponse, walk: "_Walk") -> tuple[Profile, Branch]:
     """Return the strategies at the last point, and the whole branch."""
     points = np.array(walk.points)
-    game, behaviour, start = problem.game, [], 0
+    game, behaviour, logarithms, start = problem.game, [], [], 0
     for treeplex in game.sequence_form.treeplexes:
         stop = start + treeplex.num_sequences - 1
-        played = np.ones((len(points), treeplex.num_sequences))
+        played, last = np.ones((len(points), treeplex.num_sequences)), np.zeros(treeplex.num_sequences)
         played[:, 1:] = np.exp(points[:, start:stop])
-        for first, last in pairwise(treeplex.offsets.tolist()):
-            played[:, first:last] /= played[:, first:last].sum(axis=1, keepdims=True)
+        last[1:] = points[-1, start:stop]
+        for here in starmap(slice, pairwise(treeplex.offsets.tolist())):
+            total = played[:, here].sum(axis=1, keepdims=True)
+            played[:, here] /= total
+            last[here] -= np.log(total[-1])
         behaviour.append(played)
+        logarithms.append(last)
         start = stop
     profile = Profile([Strategy(game, player, played[-1]) for player, played in enumerate(behaviour)])
-    return profile, Branch(points[:, -1], tuple(behaviour), walk.bifurcations)
+    return profile, Branch(points[:, -1], tuple(behaviour), tuple(logarithms), walk.bifurcations)
 
 
 class _Walk:
@@ -141,15 +156,22 @@ class _Walk:
             across = np.append(np.zeros(len(here) - 1), 1.0)
             ahead[-1] = target
         found, contraction = self._corrected(ahead, across)
-        # A far point may be on another branch.
-        if found is None or np.linalg.norm(found - ahead) > 0.5 * self.step or found[-1] > target * (1 + 1e-12):
+        if found is None or self._is_far(found, ahead) or found[-1] > target * (1 + 1e-12):
             self.step /= 2
             return False
         self.bifurcations += self._orientation * orientation < 0
         self._tangent, self._orientation = tangent, orientation
         self.points.append(self._polished(found) if found[-1] == target else found)
-        self.step = min(self._longest, self.step * (1.5 if contraction < 0.1 else 1.0 if contraction < 0.3 else 0.7))
+        longest = max(self._longest, _SHARE * self.now)
+        self.step = min(longest, self.step * (1.5 if contraction < 0.1 else 1.0 if contraction < 0.3 else 0.7))
         return self.now == target
+
+    def _is_far(self, found: Floats, ahead: Floats) -> bool:
+        """Return whether a point is so far from the one expected that it may be on another branch."""
+        expected, moved = np.exp(np.minimum(ahead[:-1], 1.0)), np.exp(found[:-1])
+        return bool(
+            np.linalg.norm(found - ahead) > 0.5 * self.step or np.abs(moved - expected).max(initial=0.0) > _MOVED
+        )
 
     def _polished(self, point: Floats) -> Floats:
         """Return a point after one more step of Newton's method with the same λ, if that reduces the residual."""
@@ -175,14 +197,20 @@ class _Walk:
             return self._tangent, 0.0
         return found / np.linalg.norm(found), float(np.linalg.slogdet(jacobian)[0])
 
+    def _allowed(self, point: Floats) -> Floats:
+        """Return the residual of each equation that counts as zero: what round-off leaves."""
+        unit = _SOLVED * max(1.0, abs(float(point[-1])) * self._scale)
+        return unit * np.maximum(1.0, _DIGITS * self._choices.depths(point[:-1]))
+
     def _corrected(self, point: Floats, across: Floats) -> tuple[Floats | None, float]:
         """Return the point of the branch near another one, in the plane across a direction, and the contraction."""
         begun, last, contraction = point, math.inf, 0.0
         for _ in range(_NEWTON):
             with np.errstate(over="ignore", invalid="ignore"):
                 residual = self._choices.residual(point[:-1], float(point[-1]))
-            size = float(np.abs(residual).max(initial=0.0))
-            if size <= _SOLVED * max(1.0, abs(float(point[-1])) * self._scale):
+                allowed = self._allowed(point)
+            size = float(np.abs(residual / allowed).max(initial=0.0))
+            if size <= 1.0:
                 return point, contraction
             if not math.isfinite(size) or size > last:
                 return None, math.inf

@@ -32,8 +32,9 @@ def patrol_problem(game: PatrolGame) -> Nash | ConstrainedNash | Stackelberg | C
     if patrol.detections == "once":
         return CaughtOnce(game, constraints=game.constraints, forfeits=patrol.forfeits)
     if patrol.commitment is not None:
-        own = units_payoff(patrol, **vars(patrol.commitment))
-        return Stackelberg(game, constraints=game.constraints, payoff=own)
+        said = patrol.commitment
+        own = units_payoff(patrol, said.goals, said.meeting, said.step)
+        return Stackelberg(game, constraints=game.constraints, payoff=own, ties=said.ties)
     return ConstrainedNash(game, game.constraints) if game.constraints else Nash(game)
 
 

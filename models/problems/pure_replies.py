@@ -31,7 +31,10 @@ _SHARES = 1e-12
 
 
 def pure_plans(treeplex: Treeplex, most: int = MOST_REPLIES) -> Floats | None:
-    """Return the pure plans of a player, or ``None`` if there are more than `most` or the polytope is not a tree's.
+    """Return the pure plans of a player, or ``None`` if there are more than `most`.
+
+    Those of a flow without chance are its routes. It is ``None`` too if a pure plan may reach an infoset twice, or only
+    with a probability.
 
     Returns
     -------
@@ -44,11 +47,12 @@ def pure_plans(treeplex: Treeplex, most: int = MOST_REPLIES) -> Floats | None:
     >>> pure_plans(Treeplex([0, 1], [2, 2])).astype(int).tolist()
     [[1, 1, 0, 1, 0], [1, 1, 0, 0, 1], [1, 0, 1, 0, 0]]
     """
-    if not treeplex.single_parent:
+    reached = treeplex.inflow.tocoo()
+    if not (reached.data == 1.0).all():
         return None
     below: list[list[int]] = [[] for _ in range(treeplex.num_sequences)]
-    for infoset, parent in enumerate(treeplex.parents.tolist()):
-        below[parent].append(infoset)
+    for infoset, sequence in zip(*(one.tolist() for one in reached.coords), strict=True):
+        below[sequence].append(infoset)
     offsets = treeplex.offsets.tolist()
     plans: list[list[tuple[int, ...]]] = [[] for _ in range(treeplex.num_infosets)]
 
@@ -69,7 +73,7 @@ def pure_plans(treeplex: Treeplex, most: int = MOST_REPLIES) -> Floats | None:
     table = np.zeros((len(whole), treeplex.num_sequences))
     for number, played in enumerate(whole):
         table[number, list(played)] = 1.0
-    return table
+    return table if (treeplex.e[:, None] == treeplex.E @ table.T).all() else None
 
 
 def most_replies(treeplex: Treeplex) -> int:

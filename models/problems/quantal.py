@@ -107,7 +107,8 @@ class QuantalResponse(Problem):
             form.expected_payoffs(profile.plans), best_response_values(form, profile), profile.residual
         )
         played = np.concatenate([one.behaviour[1:] for one in profile])
-        return replace(found, logit_distance=self.choices.distance(played, float(self.rationality)))
+        logs = np.log(np.maximum(played, _LEAST))
+        return replace(found, logit_distance=self.choices.distance(logs, float(self.rationality)))
 
     def error(self, certificate: Certificate) -> float:
         """Return the distance from the fixed point, a probability."""
@@ -125,7 +126,11 @@ class LogitChoices:
         1 if the action is on the way to the leaf; actions are the sequences of all players but the empty ones.
     paid : csr_array of float64, shape (actions, leaves)
         The payoff to the action's player at the leaves that `ways` marks.
-    chance : ndarray of float64, shape (leaves,)
+    rest : csr_array of float64, shape (entries of `ways`, actions)
+        1 if the action is on the way to the leaf of the entry, but not one that the entry's player takes up to the
+        entry's action. The probability of the leaf, given the action, thus depends on few logarithms, and loses no
+        digits to those of unlikely actions before.
+    chance : ndarray of float64, shape (entries of `ways`,)
         The logarithm of chance's probability of each leaf. Leaves of probability 0 have the least positive number.
     first : ndarray of int, shape (infosets,)
         The first action of each infoset.
@@ -133,6 +138,7 @@ class LogitChoices:
 
     ways: sp.csr_array
     paid: sp.csr_array
+    rest: sp.csr_array
     chance: Floats
     first: Indices
 
@@ -160,8 +166,12 @@ class LogitChoices:
             )
         nowhere: Indices = np.zeros(0, dtype=np.int64)
         rows, columns, paid, first, start = [nowhere], [nowhere], [np.zeros(0)], [], 0
+        upto = np.zeros((count, count), dtype=bool)
         for player, treeplex in enumerate(form.treeplexes):
             parents = np.repeat(treeplex.parents, treeplex.num_actions)
+            for sequence, parent in enumerate(parents.tolist(), start=start):
+                upto[sequence] = upto[start + parent - 1] if parent else False
+                upto[sequence, sequence] = True
             leaves, last = np.arange(len(chance)), sequences[:, player].astype(np.int64)
             while (last > 0).any():
                 leaves, last = leaves[last > 0], last[last > 0]
@@ -175,7 +185,10 @@ class LogitChoices:
         shape = count, len(chance)
         ways = sp.csr_array((np.ones(len(places[0])), places), shape=shape)
         payoff = sp.csr_array((np.concatenate(paid), places), shape=shape)
-        return cls(ways, payoff, np.log(np.maximum(chance, _LEAST)), np.concatenate(first))
+        own = sp.csr_array(upto.astype(np.float64))[np.repeat(np.arange(count), np.diff(ways.indptr))]
+        rest = sp.csr_array(ways.T)[ways.indices] - own
+        rest.eliminate_zeros()
+        return cls(ways, payoff, rest, np.log(np.maximum(chance, _LEAST))[ways.indices], np.concatenate(first))
 
     def values(self, logs: Floats) -> tuple[Floats, sp.csr_array]:
         """Return ū of all actions, and the probabilities of leaves after each action, shape (actions, leaves).
@@ -185,13 +198,24 @@ class LogitChoices:
         logs : ndarray of float64, shape (actions,)
             ℓ.
         """
-        starts = self.ways.indptr[:-1]
-        reach = (self.chance + self.ways.T @ logs)[self.ways.indices]
-        lengths = np.diff(self.ways.indptr)
-        shares = np.exp(reach - np.repeat(np.maximum.reduceat(reach, starts), lengths))  # without underflow
+        starts, lengths = self.ways.indptr[:-1], np.diff(self.ways.indptr)
+        reach, likeliest = self._reach(logs)
+        shares = np.exp(reach - np.repeat(likeliest, lengths))  # without underflow
         shares /= np.repeat(np.add.reduceat(shares, starts), lengths)
         found = np.add.reduceat(shares * self.paid.data, starts)
         return found, sp.csr_array((shares, self.ways.indices, self.ways.indptr), shape=self.ways.shape)
+
+    def depths(self, logs: Floats) -> Floats:
+        """Return how unlikely each action's leaves are if the player moves there: −log of the likeliest one's.
+
+        Values of actions are accurate to about as many units of round-off.
+        """
+        return -self._reach(logs)[1]
+
+    def _reach(self, logs: Floats) -> tuple[Floats, Floats]:
+        """Return the logarithms of the probabilities of leaves after each action, and the largest of each action."""
+        reach = self.chance + self.rest @ logs
+        return reach, np.maximum.reduceat(reach, self.ways.indptr[:-1])
 
     @cached_property
     def counts(self) -> Indices:
@@ -201,11 +225,12 @@ class LogitChoices:
     def residual(self, logs: Floats, rationality: float) -> Floats:
         """Return the equations of the fixed point, one per action; zero at a quantal response equilibrium.
 
-        At the first action of an infoset Σ exp(ℓ) − 1, and at the others the difference of ℓ − λ ū from the first.
+        At the likeliest action of an infoset Σ exp(ℓ) − 1, and at the others the difference of ℓ − λ ū from that one.
         """
         values, _ = self.values(logs)
-        found = self._against_first(logs - rationality * values)
-        found[self.first] = np.add.reduceat(np.exp(logs), self.first) - 1.0
+        likeliest = self._likeliest(logs)
+        found = self._against(likeliest, logs - rationality * values)
+        found[likeliest] = np.add.reduceat(np.exp(logs), self.first) - 1.0
         return found
 
     def jacobian(self, logs: Floats, rationality: float) -> Floats:
@@ -213,33 +238,39 @@ class LogitChoices:
         values, shares = self.values(logs)
         count = len(logs)
         change = ((shares * self.paid) @ self.ways.T).toarray() - values[:, None] * (shares @ self.ways.T).toarray()
+        likeliest = self._likeliest(logs)
         found = np.empty((count, count + 1))
-        found[:, :count] = self._against_first(np.eye(count) - rationality * change)
-        found[:, count] = self._against_first(-values)
-        found[self.first] = 0.0
-        places = np.repeat(self.first, self.counts)
+        found[:, :count] = self._against(likeliest, np.eye(count) - rationality * change)
+        found[:, count] = self._against(likeliest, -values)
+        found[likeliest] = 0.0
+        places = np.repeat(likeliest, self.counts)
         found[places, np.arange(count)] = np.exp(logs)
         return found
 
-    def distance(self, played: Floats, rationality: float) -> float:
+    def distance(self, logs: Floats, rationality: float) -> float:
         """Return the largest difference between probabilities and the logit choices against them.
 
         Parameters
         ----------
-        played : ndarray of float64, shape (actions,)
+        logs : ndarray of float64, shape (actions,)
+            ℓ.
         rationality : float
         """
-        logs = np.log(np.maximum(played, _LEAST))
         values, _ = self.values(logs)
         worth = rationality * values
         worth -= np.repeat(np.maximum.reduceat(worth, self.first), self.counts)
         wanted = np.exp(worth)
         wanted /= np.repeat(np.add.reduceat(wanted, self.first), self.counts)
-        return float(np.abs(wanted - played).max(initial=0.0))
+        return float(np.abs(wanted - np.exp(logs)).max(initial=0.0))
 
-    def _against_first(self, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return the difference of the numbers of actions from those of their infosets' first actions."""
-        return numbers - np.repeat(numbers[self.first], self.counts, axis=0)
+    def _likeliest(self, logs: Floats) -> Indices:
+        """Return the likeliest action of each infoset: differences from it lose the fewest digits."""
+        infosets = np.repeat(np.arange(len(self.first)), self.counts)
+        return np.lexsort((-logs, infosets))[self.first]
+
+    def _against(self, chosen: Indices, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the difference of the numbers of actions from those of their infosets' chosen actions."""
+        return numbers - np.repeat(numbers[chosen], self.counts, axis=0)
 
 
 def _leaves(game: Game, form: SequenceForm) -> tuple[Indices, Floats, Floats]:

@@ -182,8 +182,8 @@ class Stackelberg(Problem):
         if self.ties == "weak" and self.replies is None:
             raise UnsupportedProblemError(
                 f"{self.name}: player {1 - self.leader} has more than {most_replies(follower):,} pure plans (or "
-                f"{MOST_PAYOFFS:,} payoffs against the sequences of player {self.leader}), or they are not a tree's; "
-                "expected fewer with weak ties"
+                f"{MOST_PAYOFFS:,} payoffs against the sequences of player {self.leader}), or they may reach an "
+                "infoset twice; expected fewer with weak ties"
             )
 
     def _check_payoff(self) -> None:

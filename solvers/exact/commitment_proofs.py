@@ -6,6 +6,7 @@ from typing import Any
 
 import highspy
 import numpy as np
+import scipy.sparse as sp
 
 from ...models.problems import Stackelberg
 from ...models.programs.linear_program import LinearProgram
@@ -19,13 +20,18 @@ _MOST_PROGRAMS, _MOST_MULTIPLIERS = 1_000, 4_000_000
 _CLOSE = 5e-8
 #: Multipliers that prove that a program has no solution are scaled up to this, in steps.
 _SCALES = 8.0 ** np.arange(10)
+#: What the follower loses by a move counts as at least this, in units of its payoff.
+_LEAST_LOSS = 1e-6
+#: The states in which a linear program leaves a proof.
+_SOLVED = (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kInfeasible)
 
 
 def divided(problem: Stackelberg, earned: float, root: Floats) -> dict[str, Floats]:
     """Return a dual certificate of what any commitment earns, from parts of the follower's pure plans.
 
-    The part with the largest bound is divided by the most fractional move of its linear relaxation, until all bounds
-    are near what a commitment earns, or time or the number of programs runs out.
+    The part with the largest bound is divided by a fractional move of its linear relaxation: the one at which the
+    follower loses most, because the bound is loose where it claims moves that are no best replies. This ends when all
+    bounds are near what a commitment earns, or time or the number of programs runs out.
 
     Parameters
     ----------
@@ -43,6 +49,7 @@ def divided(problem: Stackelberg, earned: float, root: Floats) -> dict[str, Floa
     program = problem.integer_program().program
     moves = program.columns["follower"]
     size, number = moves.stop - moves.start, count()
+    losses = sp.csr_array(program.matrix)[program.rows["losses"]]
     columns = np.arange(moves.start, moves.stop, dtype=np.int32)
     solver = load(program)
     solver.setOptionValue("presolve", "off")  # each program starts from the basis of the one before
@@ -54,15 +61,21 @@ def divided(problem: Stackelberg, earned: float, root: Floats) -> dict[str, Floa
         bound, _, fixed, known = heapq.heappop(parts)
         solver.changeColsBounds(size, columns, (fixed == 1.0).astype(float), (fixed != 0.0).astype(float))
         solver.setOptionValue("time_limit", seconds_left())
-        if run_solver(solver, interruptible=False):
+        interrupted = run_solver(solver, interruptible=False)
+        if not interrupted and solver.getModelStatus() not in _SOLVED and seconds_left():
+            solver.clearSolver()  # the basis of the program before may be a bad start
+            interrupted = run_solver(solver, interruptible=False)
+        if interrupted:
             heapq.heappush(parts, (bound, next(number), fixed, known))
             break
         multipliers, values = _multipliers(problem, program, solver, fixed, known, earned)
         apart = np.zeros(size) if values is None else np.minimum(values[moves], 1.0 - values[moves])
         apart[fixed >= 0.0] = 0.0
+        if values is not None:
+            apart[1:] *= np.maximum(losses @ values, 0.0) + _LEAST_LOSS
         move = int(np.argmax(apart))
         most_here = problem.relaxed(multipliers, fixed)
-        if most_here <= earned + _CLOSE or apart[move] <= 1e-7:
+        if most_here <= earned + _CLOSE or apart[move] <= 1e-7 * _LEAST_LOSS:
             done.append((fixed, multipliers if most_here <= -bound else known))
             continue
         for made in (0.0, 1.0):

@@ -391,13 +391,14 @@ class PathFollowing(Method):
     first : float
         The length of the first step, in the logarithms of probabilities and in λ.
     longest : float
-        The largest length of a step.
+        The largest length of a step, or λ / 2 where that is more.
 
     Notes
     -----
     Each step moves along the tangent of the branch, and Newton's method returns to the branch. Steps shorten where the
-    branch bends. Where it turns, λ falls for a while. The answer is the first point with the rationality asked for.
-    At a bifurcation of a symmetric game the branch continues straight on.
+    branch bends, and lengthen with λ, so that λ = 10⁶ takes about 100 steps in small games. Where the branch turns, λ
+    falls for a while. The answer is the first point with the rationality asked for. At a bifurcation of a symmetric
+    game the branch continues straight on.
 
     T. L. Turocy, "A dynamic homotopy interpretation of the logistic quantal response equilibrium correspondence", Games
     and Economic Behavior 51, 2005, and "Computing sequential equilibria using agent quantal response equilibria",
@@ -411,7 +412,7 @@ class PathFollowing(Method):
     """
 
     first: Annotated[float, About("length of the first step along the branch", above=0)] = 0.03
-    longest: Annotated[float, About("largest length of a step along the branch", above=0)] = 20.0
+    longest: Annotated[float, About("largest length of a step along the branch, where λ / 2 is less", above=0)] = 20.0
 
     name: ClassVar[str] = "path-following"
     serves: ClassVar[frozenset[str]] = frozenset({Feature.QUANTAL})

@@ -8,6 +8,7 @@ import cvxpy as cp
 import networkx as nx
 import numpy as np
 import pytest
+from commitment_oracle import weak_value
 from effort import either
 from patrol_oracle import random_patrol
 from scipy.optimize import linprog
@@ -88,6 +89,50 @@ def test_patrols_against_every_route(seed):
     # Opposed, a commitment is worth the value of the game.
     opposed = solve(Stackelberg(game))
     assert opposed.objective == pytest.approx(-solve(Nash(game), "highs-simplex").value, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(either(3, 30)))
+def test_weak_ties_of_patrols_against_every_route(seed, monkeypatch):
+    monkeypatch.undo()
+    game, oracle = random_patrol(seed, most=60)
+    rng = np.random.default_rng(seed)
+    goals = {goal: float(rng.integers(-5, 2)) for goal in oracle.of["attackers"][0].goals}
+    theirs, mine = (
+        np.array([sum(one) for one in itertools.product(*tables)]) for tables in walks_paid(oracle, goals, 1.0)
+    )
+    supremum = weak_value(theirs, mine)
+    declared = Commitment(goals, meeting=1.0, ties="weak")
+    weak = solve(patrol_problem(PatrolGame(replace(game.patrol, commitment=declared))))
+    assert weak.status is Status.OPTIMAL
+    assert weak.exploitability <= 1e-9
+    for number in (weak.lower, weak.upper):
+        assert number == pytest.approx(supremum, abs=1e-8)
+    assert supremum - 1e-4 <= weak.objective <= supremum + 1e-8
+    outcome = commitment_outcome(weak)
+    assert (outcome.ties, outcome.to_dict()["ties"]) == ("weak", "weak")
+    assert outcome.opposed <= supremum + 1e-6
+
+
+def grid_patrol(seed):
+    """A unit and two types of attackers at random nodes of a grid, and random losses of the units."""
+    rng = np.random.default_rng(seed)
+    town = nx.relabel_nodes(nx.convert_node_labels_to_integers(nx.grid_2d_graph(4, 4)), "n{}".format)
+    types, own = [], []
+    for share in (0.4, 0.6):
+        drawn = rng.permutation(16)[:5]
+        types.append(
+            Attacker([f"n{one}" for one in drawn[:2]], {f"n{one}": rng.uniform(1, 8) for one in drawn[2:]}, share)
+        )
+        own.append({goal: -rng.uniform(1, 15) for goal in types[-1].goals})
+    units = [Unit(base=f"n{rng.integers(16)}")]
+    return PatrolGame(town, steps=5, units=units, attackers=types, meeting=-2.0, commitment=Commitment(own, 1.0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+def test_random_grids_with_two_types_are_proven(seed):
+    solution = solve(patrol_problem(grid_patrol(seed)), time_limit=120)
+    assert solution.status is Status.OPTIMAL
 
 
 @pytest.mark.parametrize(

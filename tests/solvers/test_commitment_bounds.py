@@ -5,63 +5,18 @@ import random
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from commitment_oracle import best_mixture, strong_value, weak_value
 from effort import few
 from random_trees import count_pure_strategies, expected, grow, pure_strategies, to_game
-from scipy.optimize import linprog
 
 from treeplex import Game, Nash, Profile, SequenceForm, Status, Strategy, UnsupportedProblemError, load_game, solve
 from treeplex.models.problems import Stackelberg
 from treeplex.models.problems.pure_replies import pure_plans
 from treeplex.seqform import bayesian_form
 from treeplex.seqform.errors import TimeLimitError
+from treeplex.seqform.polytope import Treeplex
 from treeplex.solvers.exact import commitment
-
-TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-
-
-def best_mixture(rows, paid, loose=0.0):
-    """The most that a mixture earns if the rows are at least `loose`; the least of the rows `paid` counts."""
-    rows, paid = np.atleast_2d(rows), np.atleast_2d(paid)
-    count, width = paid.shape
-    above = np.hstack([-rows, np.zeros((len(rows), 1))])
-    below = np.hstack([-paid, np.ones((count, 1))])
-    found = linprog(
-        [*np.zeros(width), -1.0],
-        A_ub=np.vstack([above, below]),
-        b_ub=[*np.full(len(rows), -loose), *np.zeros(count)],
-        A_eq=[[*np.ones(width), 0.0]],
-        b_eq=[1.0],
-        bounds=[(0, None)] * width + [(None, None)],
-        options=TIGHT,
-    )
-    return -found.fun if found.status == 0 else -np.inf
-
-
-def strong_value(theirs, mine):
-    """Try every reply: the follower's and the leader's payoffs, one row per pure reply."""
-    return max(best_mixture(one - theirs, paid) for one, paid in zip(theirs, mine, strict=True))
-
-
-def weak_value(theirs, mine):
-    """Try every reply that is strictly best somewhere, with the least that its equals pay (von Stengel and Zamir)."""
-    best = -np.inf
-    for one in theirs:
-        same = np.abs(theirs - one).max(axis=1) <= 1e-12
-        others = theirs[~same]
-        if len(others):
-            inside = linprog(
-                [*np.zeros(len(one)), -1.0],
-                A_ub=np.hstack([others - one, np.ones((len(others), 1))]),
-                b_ub=np.zeros(len(others)),
-                A_eq=[[*np.ones(len(one)), 0.0]],
-                b_eq=[1.0],
-                bounds=[(0, None)] * len(one) + [(None, None)],
-                options=TIGHT,
-            )
-            if -inside.fun <= 1e-9:
-                continue
-        best = max(best, best_mixture(one - theirs, mine[same]))
-    return best
 
 
 def random_matrices(seed):
@@ -226,6 +181,19 @@ def test_pure_plans_are_those_of_the_tree():
         plans = pure_plans(game.sequence_form.treeplexes[1])
         assert len(np.unique(plans, axis=0)) == len(plans) == len(theirs)
     assert pure_plans(load_game("leduc").sequence_form.treeplexes[0]) is None
+
+
+def test_pure_plans_of_flows_are_routes():
+    # Two ways lead to the last infoset: a, then c or d; b, then c or d; or stop at once.
+    flow = Treeplex.from_inflow(sp.csr_array([[1, 0, 0, 0, 0, 0], [0, 1, 1, 0, 0, 0]]), [3, 2])
+    plans = pure_plans(flow)
+    assert sorted(plans.astype(int).tolist()) == [
+        [1, 0, 0, 1, 0, 0],
+        [1, 0, 1, 0, 0, 1],
+        [1, 0, 1, 0, 1, 0],
+        [1, 1, 0, 0, 0, 1],
+        [1, 1, 0, 0, 1, 0],
+    ]
 
 
 # Payoffs are to the leader, then to the follower.

@@ -103,6 +103,28 @@ def test_a_file_on_the_command_line(tmp_path: Path, monkeypatch, capsys):
     assert main(["patrol", "town.toml", "--what-if", "unit bank"]) == 2
 
 
+def test_weak_ties_are_declared_or_an_option(tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("roads.csv").write_text("gate,mill\ngate,bank\nmill,bank\n")
+    Path("town.toml").write_text(FILE)
+    Path("weak.toml").write_text(FILE + 'ties = "weak"\n')
+    for words in (["town.toml", "--ties", "weak"], ["weak.toml"]):
+        assert main(["patrol", *words, "--out", "plan.npz", "--json", "plan.json"]) == 0
+        assert "if they are indifferent, the worst for the units" in capsys.readouterr().out
+        assert PatrolPlan.load("plan.npz").patrol.commitment.ties == "weak"
+        found = json.loads(Path("plan.json").read_text())
+        assert (found["ties"], found["commitment"]["ties"]) == ("weak", "weak")
+        assert found["objective"] <= found["upper"] + 1e-12
+    for words, said in (
+        (["town.toml", "--ties", "waek"], "--ties is 'waek', expected one of strong, weak"),
+        (["roads.csv", "--ties", "weak"], "--ties is for a file (.toml) with [commitment]"),
+        (["weak.toml", "--limit", "visits(bank) <= 0.5"], "constraints are given with weak ties"),
+    ):
+        declared = [] if "toml" in words[0] else ["--entry", "gate", "--goal", "bank", "--unit", "base=mill"]
+        assert main(["patrol", *words, *declared, *(["--steps", "2"] if declared else [])]) == 2
+        assert said in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -111,6 +133,7 @@ def test_a_file_on_the_command_line(tmp_path: Path, monkeypatch, capsys):
         ("{ bank = -10.0 }", "[{ bank = 1.0 }, { bank = 1.0 }]", "one such mapping for each of the 1 types"),
         ("meeting = 5.0", "meting = 5.0", r"commitment: unknown key 'meting' \(did you mean meeting\?\)"),
         ("meeting = 5.0", 'meeting = "5"', r"commitment\.meeting is '5', expected"),
+        ("meeting = 5.0", 'ties = "waek"', r"commitment\.ties is 'waek', expected one of strong, weak"),
     ],
 )
 def test_mistakes(old, new, message, tmp_path: Path):

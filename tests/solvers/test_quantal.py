@@ -172,11 +172,41 @@ def test_matrices_without_leaves_are_solved():
     np.testing.assert_allclose(one[0].behaviour, other[0].behaviour, atol=1e-10)
 
 
-def test_a_large_rationality_is_reached_within_the_tolerance():
-    for rationality in (1e3, 1e4):
-        solution = solve(QuantalResponse(UNEVEN, rationality=rationality))
-        assert solution.status is Status.OPTIMAL
-        assert solution.certificate.logit_distance <= 1e-10
+@pytest.mark.parametrize(
+    ("game", "steps"), [(UNEVEN, 100), (GAMES["kuhn"], 150), (load_game("signalling"), 100)], ids=str
+)
+def test_a_large_rationality_is_reached_in_few_steps(game, steps):
+    solution = solve(QuantalResponse(game, rationality=1e6))
+    assert solution.status is Status.OPTIMAL
+    assert solution.certificate.logit_distance <= 1e-9
+    assert solution.iterations <= steps  # the length of a step grows with the rationality
+
+
+def test_probabilities_too_small_for_floats_are_certified_by_their_logarithms():
+    game = GAMES["three players"]
+    solution = solve(QuantalResponse(game, rationality=3e4))
+    assert solution.status is Status.OPTIMAL
+    assert min(strategy.behaviour.min() for strategy in solution.profile) == 0.0
+    assert solution.problem.certify(solution.profile).logit_distance > 0.1  # zeros do not tell which leaf is likelier
+    for one, strategy in zip(solution.state.logarithms, solution.profile, strict=True):
+        np.testing.assert_allclose(np.exp(one), strategy.behaviour, atol=1e-15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_long_steps_stay_on_the_branch(seed):
+    source = np.random.default_rng(seed)
+    shape = source.integers(2, 5, size=2)
+    draw = (
+        (lambda: source.integers(-3, 4, shape).tolist()) if seed % 2 else (lambda: source.normal(size=shape).tolist())
+    )
+    for game in (matrix_game(draw(), draw()), to_game(seeded_tree(40 + seed, 2 + seed % 2, zero_sum=False))):
+        for rationality in (5, 100):
+            problem = QuantalResponse(game, rationality=rationality)
+            found, fine = solve(problem), solve(problem, PathFollowing(longest=0.5))
+            assert fine.iterations > found.iterations
+            for one, other in zip(found.profile, fine.profile, strict=True):
+                np.testing.assert_allclose(one.behaviour, other.behaviour, atol=1e-7)
 
 
 def test_games_without_decisions():

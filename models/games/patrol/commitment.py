@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,9 @@ class Commitment:
         Their payoff for each detection.
     step : float
         Their payoff for each step of an attacker.
+    ties : {"strong", "weak"}
+        Whether attackers who are indifferent choose the reply that is best for the units, or the worst one. Weak ties
+        need attackers with few routes, and no limits on the units; see :class:`~treeplex.Stackelberg`.
 
     Examples
     --------
@@ -28,3 +31,4 @@ class Commitment:
     goals: Mapping[Any, float] | Sequence[Mapping[Any, float]]
     meeting: float = 0.0
     step: float = 0.0
+    ties: Literal["strong", "weak"] = "strong"

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ....seqform.arrays import Floats
-from ....seqform.checks import check_number
+from ....seqform.checks import check_choice, check_number
 from ....seqform.errors import InvalidGameError, shown
 from ....seqform.factored import FactoredPayoff
 from .commitment import Commitment
@@ -77,6 +77,7 @@ def check_commitment(patrol: Patrol, commitment: Commitment) -> None:
     units_goals(patrol, commitment.goals, "commitment.goals")
     for name in ("meeting", "step"):
         check_number(getattr(commitment, name), f"commitment.{name}", InvalidGameError)
+    check_choice(commitment.ties, "commitment.ties", InvalidGameError, ("strong", "weak"))
 
 
 def units_goals(
