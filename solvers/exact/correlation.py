@@ -20,7 +20,7 @@ from ..certification import enough, proven_error
 from ..correlated_run import CorrelatedRun
 from ..outcome import Options, Outcome, Status, nearest_profile
 from ..second_questions import second_question
-from ..solution import RunState
+from ..trigger_regret import MixedPlan
 from .highs_models import iterations, prepared, run_solver, said, solution_of, stopped
 
 if TYPE_CHECKING:
@@ -88,24 +88,6 @@ def run(method: "HiGHS", problem: Correlated, options: Options) -> Outcome:
 
 
 @dataclass(frozen=True, eq=False)
-class MixedPlan(CorrelationPlan, RunState):
-    """The correlation plan of a run of trigger-regret minimisation, when HiGHS found none.
-
-    Attributes
-    ----------
-    iterations : int
-        The number of iterations of the run.
-    """
-
-    iterations: int = 0
-
-    @property
-    def remark(self) -> str:
-        """The origin of the plan, for the message."""
-        return f"the plan is the mixture of {self.iterations:,} iterations of trigger-regret minimisation"
-
-
-@dataclass(frozen=True, eq=False)
 class _Attempt:
     """One run of HiGHS, and the certificate of its answer."""
 
@@ -145,8 +127,8 @@ def _fallback(problem: Correlated, options: Options, best: _Attempt, seconds: fl
     while run.iterations < _ITERATIONS and (not run.iterations or counted_now() < until):
         run.run(1)
         columns += polytope.of_plans(*run.last_plans)
-    given = {PLAN: polytope.point(polytope.shares(columns / run.iterations))}
-    state = MixedPlan(polytope, given[PLAN], run.iterations)
+    state = MixedPlan.of_columns(polytope, columns / run.iterations, run.iterations)
+    given = {PLAN: state.columns}
     profile = nearest_profile(problem.game, (state.marginal(0), state.marginal(1)))
     return replace(best, given=given, state=state, proof=(profile, problem.certify(profile, {}, given)))
 

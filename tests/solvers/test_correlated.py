@@ -537,8 +537,6 @@ def test_large_games_with_triangles_are_refused_with_the_triangle():
 
 
 def test_games_that_do_not_fit_are_refused():
-    with pytest.raises(UnsupportedProblemError, match="efce needs two players, but kuhn:players=3 has 3"):
-        EFCE(load_game("kuhn:players=3"))
     with pytest.raises(UnsupportedProblemError, match="need perfect recall"):
         solve(NFCCE(load_game("transit:width=2")))
     with pytest.raises(UnsupportedProblemError, match="efce: maximise"):
