@@ -39,19 +39,24 @@ class MixedPlan(CorrelationPlan, RunState):
     ----------
     iterations : int
         The number of iterations of the run.
+    moved : str
+        Why the plan was moved away from the mixture; empty if it was not.
     """
 
     iterations: int = 0
+    moved: str = ""
 
     @classmethod
-    def of_columns(cls, polytope: CorrelationPolytope, columns: Floats, iterations: int) -> "MixedPlan":
+    def of_columns(
+        cls, polytope: CorrelationPolytope, columns: Floats, iterations: int, moved: str = ""
+    ) -> "MixedPlan":
         """Return the plan at a point of the polytope, without round-off."""
-        return cls(polytope, polytope.point(polytope.shares(columns)), iterations)
+        return cls(polytope, polytope.point(polytope.shares(columns)), iterations, moved)
 
     @property
     def remark(self) -> str:
         """The origin of the plan, for the message."""
-        return _remark(self.iterations)
+        return _remark(self.iterations) + f", moved {self.moved}" * bool(self.moved)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

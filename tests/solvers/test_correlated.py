@@ -724,3 +724,19 @@ def test_a_stopped_solve_returns_a_plan_of_small_regrets():
     assert "iterations of trigger-regret minimisation" in solution.message
     assert max(solution.regrets) < max(uniform.regrets) / 2
     assert solution.lower <= solve(problem).objective <= solution.upper
+
+
+@pytest.mark.parametrize("text", ["1/0:inspect <= 0.2", "0/_:2 <= 0.3", "0/_:0+0/_:1 >= 0.9", "0/_:0 <= 1"])
+def test_a_stopped_solve_with_constraints_returns_a_plan_that_meets_them(text):
+    game = load_game("sheriff:items=2,rounds=1")
+    problem = EFCE(game, parse_constraint(text, game))
+    solution = solve(problem, "highs-ipm", max_iterations=1)
+    uniform = problem.certify(Profile.uniform(game))
+    assert solution.status is Status.ITERATION_LIMIT
+    assert solution.violation <= 1e-12
+    assert ("moved to meet the constraints" in solution.message) is (text != "0/_:0 <= 1")
+    if text in ("1/0:inspect <= 0.2", "0/_:0 <= 1"):  # the others exclude the equilibria near the mixture
+        assert solution.certificate.epsilon < uniform.epsilon
+        assert solve(problem).objective <= solution.upper + 1e-9
+    certified = problem.certify(solution.profile, {}, {"plan": solution.state.columns})
+    assert certified.regrets == solution.regrets
