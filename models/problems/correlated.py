@@ -505,7 +505,7 @@ class NFCE(Correlated):
     most that of :class:`EFCE`. R. J. Aumann, "Subjectivity and correlation in randomized strategies", Journal of
     Mathematical Economics 1, 1974; B. von Stengel and F. Forges, "Extensive-form correlated equilibrium: definition and
     computational complexity", Mathematics of Operations Research 33, 2008, who show that an optimal one is NP-hard to
-    find already without chance.
+    find even in games without chance.
 
     Examples
     --------
