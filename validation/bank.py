@@ -267,8 +267,7 @@ _LOCAL = ("lbr --opponent random:seed=1", "lbr --opponent cfr:iterations=5 --pla
 
 
 # References: by hand for Kuhn poker, whose equilibria are known (Kuhn 1950), and by an independent computation for
-# Leduc poker and the transit game, to the given digits. The optimum of battleship is the one that treeplex computed
-# first, as a fraction.
+# Leduc poker, the transit game and battleship (a linear program over pairs of pure plans), to the given digits.
 
 QUICK = Suite(
     name="quick",

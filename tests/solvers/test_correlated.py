@@ -511,8 +511,8 @@ def test_the_signalling_game_of_von_stengel_and_forges():
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        # The games are those of Farina, Ling, Fang and Sandholm (2019); treeplex itself computed these optima, so that
-        # the test holds the documented values.
+        # Games of Farina, Ling, Fang and Sandholm (2019). The optima were computed by treeplex, and those of battleship
+        # and of sheriff with one round and up to 5 items also by a linear program over pairs of pure plans.
         ("battleship", -13 / 18),
         ("sheriff:items=1", 5.0),
         ("sheriff:items=2", 10.0),
