@@ -15,7 +15,7 @@ from ...seqform.sequence_form import SequenceForm
 from .deviations import Decides, Triggers
 
 #: The largest number of probabilities, over all profiles and players, that :meth:`StrategyMixture.record` lists.
-_LISTED = 200_000
+_LISTED = 1_000_000
 #: Each player's recommended action at each infoset that its own recommendations allow to be reached.
 JointRecommendation = tuple[Mapping[Hashable, Hashable], ...]
 

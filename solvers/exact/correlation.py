@@ -34,6 +34,8 @@ _LARGE = 5_000
 _CROSSED = 5_000
 #: The seconds, and the fraction of the time limit, kept for a plan in case that HiGHS finds none; its most iterations.
 _KEPT, _SHARE, _ITERATIONS = 10.0, 0.15, 1_000
+#: The seconds for such a plan after Ctrl-C.
+_HURRIED = 2.0
 #: Statuses after which other ways are not tried.
 _FINAL = (Status.INTERRUPTED, Status.TIME_LIMIT, Status.INFEASIBLE)
 
@@ -73,7 +75,7 @@ def run(method: "HiGHS", problem: Correlated, options: Options) -> Outcome:
                 best = _better(best, _attempt(method, problem, options, other, again, left, without), how)
         best = replace(best, detail=asked.added_to(best.detail))
     if best.state is None and best.stopped is not Status.INFEASIBLE:
-        best = _fallback(problem, options, best, kept)
+        best = _fallback(problem, best, min(kept, _HURRIED) if best.stopped is Status.INTERRUPTED else kept)
     plans = None if best.state is None else (best.state.marginal(0), best.state.marginal(1))
     return Outcome(
         plans=plans,
@@ -121,7 +123,7 @@ def _other_ways(problem: Correlated, algorithm: str, large: bool) -> Iterator[tu
         yield f"again by {vertex}", vertex, False
 
 
-def _fallback(problem: Correlated, options: Options, best: _Attempt, seconds: float) -> _Attempt:
+def _fallback(problem: Correlated, best: _Attempt, seconds: float) -> _Attempt:
     """Return the mixture of strategies that minimise trigger regrets for a few seconds, and its certificate.
 
     Under constraints the strategies are moved until their mean meets the constraints; if they cannot be, there is none.

@@ -152,7 +152,7 @@ def test_json_has_what_the_mediator_draws(name):
 
 def test_long_runs_list_no_profiles():
     form = THREE.sequence_form
-    plans = tuple(np.tile(treeplex.uniform_plan(), (3_000, 1)) for treeplex in form.treeplexes)
+    plans = tuple(np.tile(treeplex.uniform_plan(), (11_000, 1)) for treeplex in form.treeplexes)
     assert StrategyMixture(form, plans).record() is None
     assert len(StrategyMixture(form, tuple(each[:3] for each in plans)).record()) == 3
 
