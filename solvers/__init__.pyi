@@ -46,6 +46,7 @@ from .methods import RestartedCFR as RestartedCFR
 from .methods import Rounding as Rounding
 from .methods import SAPCFRPlus as SAPCFRPlus
 from .methods import SmoothCFRPlus as SmoothCFRPlus
+from .methods import TriggerRegret as TriggerRegret
 from .methods import find_method as find_method
 from .methods import method_names as method_names
 from .methods import register_method as register_method

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..models.correlation import CorrelationPlan
+from ..models.correlation import CorrelationPlan, StrategyMixture
 from ..models.problems import Correlated
 from ..models.problems.features import Feature
 from ..seqform.game import Game
@@ -131,7 +131,9 @@ def record_of(solution: "Solution") -> dict[str, Any]:
         "prices": {name: asdict(price) for name, price in solution.prices.items()},
         "multiplier_bound": solution.multiplier_bound,
         "preference": solution.kept.preference_record(solution),
-        "recommendations": solution.state.record() if isinstance(solution.state, CorrelationPlan) else None,
+        "recommendations": solution.state.record()
+        if isinstance(solution.state, CorrelationPlan | StrategyMixture)
+        else None,
         "steps": None if solution.steps is None else list(solution.steps),
         "step_levels": [step.level for step in solution.certificate.steps] or None,
         "step_gaps": [step.gap for step in solution.certificate.steps] or None,
@@ -238,6 +240,9 @@ def _bounds(solution: "Solution") -> Iterator[Row]:
             if isinstance(solution.state, CorrelationPlan) and solution.state.is_short:
                 number = len(solution.state.mixture())
                 yield Row("recommendations", number, count, f" pair{'s' * (number > 1)} of pure plans")
+            if isinstance(solution.state, StrategyMixture):
+                number = solution.state.num_profiles
+                yield Row("recommendations", number, count, f" profile{'s' * (number > 1)}, one of which is drawn")
             return
     distance = solution.certificate.logit_distance
     if distance is not None:

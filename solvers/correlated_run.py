@@ -1,15 +1,14 @@
 """Trigger-regret minimisation: joint play that approaches an extensive-form correlated equilibrium."""
 
-from collections.abc import Hashable, Mapping
-
 import numpy as np
 
-from ..models.correlation import Triggers
+from ..models.correlation import DeviationSums, JointRecommendation, StrategyMixture
 from ..seqform.arrays import Floats
 from ..seqform.checks import check_whole
 from ..seqform.errors import InvalidOptionError, UnsupportedProblemError
 from ..seqform.game import Game
-from ..seqform.polytope import Treeplex, infoset_values
+from ..seqform.polytope import Treeplex
+from .checkpoint import Saved, fill
 
 #: The weight with which the previous strategy enters the next one, so that the latter is unique.
 _INERTIA = 1e-9
@@ -25,10 +24,6 @@ class CorrelatedRun:
     ----------
     game : Game
         Two or more players with perfect recall.
-
-    Attributes
-    ----------
-    iterations : int
 
     Raises
     ------
@@ -68,10 +63,13 @@ class CorrelatedRun:
                 f"correlated play needs two or more players with perfect recall, which {game.spec} does not have"
             )
         self.game = game
-        self.iterations = 0
         self._learners = [_Learner(treeplex) for treeplex in form.treeplexes]
-        self._paid = np.zeros(form.num_players)
         self._played: list[list[Floats]] = []
+
+    @property
+    def iterations(self) -> int:
+        """Number of iterations done."""
+        return len(self._played)
 
     def run(self, iterations: int) -> None:
         """Do more iterations.
@@ -90,9 +88,19 @@ class CorrelatedRun:
             plans = [learner.next_plan() for learner in self._learners]
             for player, learner in enumerate(self._learners):
                 learner.learn(form.gradient(player, plans))
-            self._paid += form.expected_payoffs(plans)
             self._played.append(plans)
-            self.iterations += 1
+
+    @property
+    def mixture(self) -> StrategyMixture:
+        """The recommendations so far: the profiles of all iterations, with equal probabilities.
+
+        Raises
+        ------
+        InvalidOptionError
+            If there has been no iteration.
+        """
+        self._checked()
+        return StrategyMixture(self.game.sequence_form, tuple(map(np.array, zip(*self._played, strict=True))))
 
     @property
     def last_plans(self) -> list[Floats]:
@@ -115,7 +123,7 @@ class CorrelatedRun:
         InvalidOptionError
             If there has been no iteration.
         """
-        return self._paid / self._checked()
+        return self.mixture.payoffs
 
     @property
     def regrets(self) -> tuple[float, ...]:
@@ -130,32 +138,36 @@ class CorrelatedRun:
             If there has been no iteration.
         """
         number = self._checked()
-        return tuple(learner.regret() / number for learner in self._learners)
+        return tuple(learner.sums.regret() / number for learner in self._learners)
 
-    def recommend(self, seed: int | np.random.Generator = 0) -> tuple[Mapping[Hashable, Hashable], ...]:
-        """Draw a pure plan for each player, jointly.
-
-        Parameters
-        ----------
-        seed : int or numpy.random.Generator
-
-        Returns
-        -------
-        tuple of dict
-            For each player, the action at each infoset that it reaches if it follows its own recommendations.
+    def recommend(self, seed: int | np.random.Generator = 0) -> JointRecommendation:
+        """Draw a pure plan for each player, jointly; see :meth:`StrategyMixture.recommend`.
 
         Raises
         ------
         InvalidOptionError
             If there has been no iteration, or the seed is not a whole number of at least 0.
         """
-        number = self._checked()
-        random = seed
-        if not isinstance(random, np.random.Generator):
-            random = np.random.default_rng(check_whole(seed, "seed", InvalidOptionError, "[0, inf)"))
-        plans = self._played[int(random.integers(number))]
-        treeplexes = self.game.sequence_form.treeplexes
-        return tuple(_drawn(treeplex, plan, random) for treeplex, plan in zip(treeplexes, plans, strict=True))
+        return self.mixture.recommend(seed)
+
+    def saved(self) -> Saved:
+        """Return the strategies and the state of the players by name, for a checkpoint."""
+        numbered = list(enumerate(self._learners))
+        state = {f"{name} {number}": array for number, one in numbered for name, array in one.lasting.items()}
+        return state | {f"played {number}": np.array([each[number] for each in self._played]) for number, _ in numbered}
+
+    def restore(self, saved: Saved) -> None:
+        """Restore the state that :meth:`saved` returned.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If it does not fit.
+        """
+        for number, learner in enumerate(self._learners):
+            fill({f"{name} {number}": array for name, array in learner.lasting.items()}, saved)
+        played = [saved[f"played {number}"] for number in range(len(self._learners))]
+        self._played = [list(profile) for profile in zip(*played, strict=True)]
 
     def _checked(self) -> int:
         if not self.iterations:
@@ -167,7 +179,8 @@ class _Learner:
     """One player's strategy, its deviations and their weights, and the sums of payoffs so far."""
 
     def __init__(self, own: Treeplex) -> None:
-        self.own, self.triggers = own, Triggers(own, "efce")
+        self.sums = DeviationSums(own, "efce")
+        self.own, self.triggers = own, self.sums.triggers
         deviations = self.triggers.treeplex
         self.deviations = deviations
         self.behaviour = deviations.uniform_behaviour()
@@ -175,8 +188,6 @@ class _Learner:
         self.weights = np.zeros(len(self.triggers))
         self.regrets = np.zeros(deviations.num_sequences)
         self.trigger_regrets = np.zeros(len(self.triggers))
-        self.paid = np.zeros(deviations.num_sequences)
-        self.obeyed = np.zeros(len(self.triggers))
         # The copies of each infoset lie side by side, the ones that begin at the infoset itself last.
         infosets, _ = self.triggers.copies
         self._bounds = np.searchsorted(infosets, np.arange(own.num_infosets + 1)).tolist()
@@ -207,15 +218,8 @@ class _Learner:
 
     def learn(self, gradient: Floats) -> None:
         """Learn from the payoff of each own sequence against the others' plans."""
-        own, triggers, deviations = self.own, self.triggers, self.deviations
-        worth = self.plan * gradient
-        for level in reversed(own.levels):
-            level.pass_up(np.add.reduceat(worth[level.sequences], level.starts), worth)
-        obeyed = worth[1:]
-        sequences, recommended = triggers.played
-        values = np.concatenate([[0.0], self.plan[recommended] * gradient[sequences]])
-        self.paid += values
-        self.obeyed += obeyed
+        triggers, deviations = self.triggers, self.deviations
+        values, obeyed = self.sums.add(self.plan, gradient)
         earned = np.zeros(deviations.num_infosets)
         for level in reversed(deviations.levels):
             here = level.sequences
@@ -228,21 +232,15 @@ class _Learner:
         total = self.trigger_regrets.sum()
         self.weights = self.trigger_regrets / total if total > 0.0 else np.zeros_like(self.weights)
 
-    def regret(self) -> float:
-        """Return the sum over iterations of what the best deviations gain."""
-        best = infoset_values(self.deviations, self.paid)
-        return self.triggers.combined(self.triggers.firsts @ best - self.obeyed)
-
-
-def _drawn(treeplex: Treeplex, plan: Floats, random: np.random.Generator) -> dict[Hashable, Hashable]:
-    """Draw a pure plan whose expected realization plan is the given one."""
-    behaviour, reached = treeplex.behaviour(plan), {0}
-    found: dict[Hashable, Hashable] = {}
-    for infoset, parent in enumerate(treeplex.parents.tolist()):
-        if parent in reached:
-            start, stop = int(treeplex.offsets[infoset]), int(treeplex.offsets[infoset + 1])
-            place = int(np.searchsorted(np.cumsum(behaviour[start:stop]), random.random(), side="right"))
-            action = min(place, stop - start - 1)
-            reached.add(start + action)
-            found[treeplex.infoset_labels[infoset]] = treeplex.action_labels[infoset][action]
-    return found
+    @property
+    def lasting(self) -> dict[str, Floats]:
+        """The arrays on which the next iterations depend, by name."""
+        return {
+            "plan": self.plan,
+            "behaviour": self.behaviour,
+            "weights": self.weights,
+            "regrets": self.regrets,
+            "trigger regrets": self.trigger_regrets,
+            "paid": self.sums.paid,
+            "obeyed": self.sums.obeyed,
+        }

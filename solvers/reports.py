@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from ..models.constraints import LinearConstraint, functional_bound
-from ..models.correlation import CorrelationPlan
+from ..models.correlation import CorrelationPlan, StrategyMixture
 from ..models.games import families
 from ..models.games.holdem import HoldemSpot, SolvedSpot
 from ..models.games.holdem.browser import browser_blocks, earned, framed, title_of
@@ -67,7 +67,7 @@ from ..seqform.interchange.page import (
 )
 from ..seqform.interchange.pictures import Figure
 from ..seqform.interchange.strategy_display import strategy_rows
-from ..seqform.sheet import Row, Sheet, at_least, at_most, count, error, payoff, short, typeset
+from ..seqform.sheet import Row, Sheet, at_least, at_most, count, counted, error, payoff, short, typeset
 from ..seqform.strategy import Strategy
 from .answers import found_rows, sizes_of, solution_sheet
 from .exact.double_oracle import RouteMixtures
@@ -134,6 +134,13 @@ def _heading(solution: Solution) -> str:
 
 def _recommended(solution: Solution) -> Iterator[Content]:
     """Yield the likeliest pairs of plans that a mediator recommends."""
+    if isinstance(solution.state, StrategyMixture):
+        yield heading("Recommendations")
+        yield prose(
+            f"The mediator draws one of {counted(solution.state.num_profiles, 'profile')} in secret, and then each "
+            "player's plan from its strategy in it. The strategies below are averages over the profiles and do not "
+            "show how recommendations are correlated."
+        )
     if not isinstance(solution.state, CorrelationPlan) or not solution.state.is_short:
         return
     mixture = solution.state.mixture()
@@ -403,7 +410,7 @@ def _said(solution: Solution) -> list[Content]:
         if isinstance(value, tuple):
             paid = ", ".join(f"player {who} {number(one)}" for who, one in enumerate(value))
             if isinstance(problem, Correlated):
-                return [f"If both players follow the recommendations, the average payoffs per game are {paid}."]
+                return [f"If all players follow the recommendations, the average payoffs per game are {paid}."]
             return [f"With these strategies the average payoffs per game are {paid}."]
         ending = ""
         if not problem.game.is_of_one:
@@ -461,11 +468,16 @@ def certificate_blocks(solution: Solution, *units: Content) -> Iterator[Content]
         )
     elif isinstance(problem, Correlated):
         gains = " and ".join(f"{_error(one)} for player {who}" for who, one in enumerate(certificate.regrets or ()))
+        bound = "Another equilibrium may have a larger one."
+        if upper is not None:
+            bound = (
+                "By duality, no distribution of recommendations whose deviations gain as little has an objective above "
+                f"{number(upper)}."
+            )
         yield prose(
             "For every point at which a player may stop following the recommendations, the best strategy from there on "
-            f"was computed, against an opponent who follows. All such deviations together gain {gains}. "
-            f"The objective, the {problem.meaning}, is {number(lower)} here. By duality, no distribution of "
-            f"recommendations whose deviations gain as little has an objective above {number(upper)}."
+            f"was computed, against others who follow. All such deviations together gain {gains}. "
+            f"The objective, the {problem.meaning}, is {number(lower)} here. {bound}"
         )
     elif player is None and not certificate.violations:
         if lower is not None and upper is not None and game.num_players == 2:

@@ -384,6 +384,18 @@ def test_extras_that_are_missing(module, line, mend, folder, monkeypatch, capsys
             "solve kuhn --method cfr+:averaging=linear --averaging uniform",
             "cfr+: averaging is given twice, as averaging=linear in the name and as --averaging uniform; expected it",
         ),
+        (
+            "solve kuhn:players=3 --problem efce",
+            "method highs-simplex cannot solve efce with more than two players: use trigger-regret",
+        ),
+        (
+            "solve kuhn:players=3 --problem efcce --method triger-regret",
+            "unknown method 'triger-regret' (did you mean trigger-regret?)",
+        ),
+        (
+            "solve leduc:merge_suits=true --problem nfcce",
+            "otherwise use the method trigger-regret, which approaches an equilibrium that need not be optimal",
+        ),
         ("info textbook:game=chickn", "textbook: game = chickn (did you mean chicken?); expected one of prisoners"),
         ("info centipede", "unknown game 'centipede' (did you mean textbook:game=centipede?); expected one of kuhn"),
         ("info stag_hunt", "(did you mean textbook:game=stag_hunt?)"),

@@ -285,9 +285,11 @@ class Comparison:
     exact_objective : float
         The objective of the exact solution, or a value from another source.
     difference : float
-        The absolute difference of the two. For a response in steps, the largest difference between the value of a
-        step's plan and the optimum of the step. The exact solution provides the optimum of the first step, which is the
-        same for all methods. For later steps, a linear program with the decisions of the answer under test does.
+        The absolute difference of the two. If the answer under test claims no optimum (it has a lower but no upper
+        bound, like equilibria by trigger-regret minimisation), only an excess counts. For a response in steps, the
+        largest difference between the value of a step's plan and the optimum of the step. The exact solution provides
+        the optimum of the first step, which is the same for all methods. For later steps, a linear program with the
+        decisions of the answer under test does.
     error : float
         The error proven for the answer under test; for ``nash``, the exploitability.
     exact_error : float
@@ -504,6 +506,8 @@ def _compare(
     owed = _owed(solution, solution) if exact is None else _owed(solution, exact) + _owed(exact, solution)
     slack = digits + owed + ROUND_OFF * problem.game.sequence_form.payoff_scale
     difference, within = abs(objective - target), True
+    if exact is not None and solution.upper is None and solution.lower is not None:  # no optimum is claimed
+        difference, own_lower = max(0.0, objective - target), None  # its lower bound holds for ε-equilibria
     if exact is not None and exact.certificate.steps and solution.certificate.steps:
         first = abs(solution.certificate.steps[0].objective - exact.certificate.steps[0].objective)
         difference, within = compare_steps(solution, slack, slice(1, None))

@@ -2,6 +2,9 @@ from .deviations import Decides as Decides
 from .deviations import Deviations as Deviations
 from .deviations import Triggers as Triggers
 from .dominance import never_recommended as never_recommended
+from .mixture import DeviationSums as DeviationSums
+from .mixture import JointRecommendation as JointRecommendation
+from .mixture import StrategyMixture as StrategyMixture
 from .pairs import SequencePairs as SequencePairs
 from .pairs import spans as spans
 from .plan import CorrelationPlan as CorrelationPlan

@@ -202,8 +202,8 @@ class Battleship:
     There is no chance, so that the game is triangle-free. With ``loss=1`` it is zero-sum. OpenSpiel's ``battleship``
     with ``allow_repeated_shots=false`` is the same game.
 
-    With the defaults, the largest sum of payoffs is -8/9 in a Nash equilibrium, and -13/18 in an extensive-form
-    correlated equilibrium.
+    The defaults are the instance of section 5.1 of the paper, in which -8/9 is the largest sum of payoffs in a Nash
+    equilibrium. In an extensive-form correlated equilibrium it is -13/18, computed by treeplex.
 
     References
     ----------

@@ -1,6 +1,6 @@
-"""Optimal correlated equilibria of two-player games, with a mediator who recommends actions."""
+"""Correlated equilibria, with a mediator who recommends actions: optimal ones of two players, others of more."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _SMALL = 5_000
 #: The keys of the dual certificate.
 PLAN, PRICES, FLOWS, NEVER = "plan", "prices of player {}", "deviations of player {}", "never recommended"
+#: The key of each player's strategies if the plan is a mixture of profiles.
+STRATEGIES = "strategies of player {}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,31 +58,66 @@ class Correlated(Problem):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice(self.maximise, f"{self.name}: maximise", UnsupportedProblemError, ("welfare", "0", "1"))
-        self._check_stated_players(2)
+        if Feature.PROGRAM in self.always_needs:
+            self._check_stated_players(2)
         found = collect_constraints(self.constraints, self.given_game) if self.constraints else ()
         object.__setattr__(self, "constraints", found)
         if not all(isinstance(one, LinearConstraint) for one in found):
             raise UnsupportedProblemError(f"{self.name} accepts only linear constraints")
 
     def _posed_on(self, game: Game) -> Game:
-        check_player_count(self.name, game)
+        if game.num_players < 2 or Feature.PROGRAM in self.always_needs:
+            check_player_count(self.name, game)
         return game
 
     def check_game(self) -> None:
-        """Raise an error if no linear program of moderate size has exactly the correlation plans of the game."""
-        _ = self.polytope
+        """Raise an error if the plans of a player form a flow polytope."""
+        if not all(treeplex.single_parent for treeplex in self.game.sequence_form.treeplexes):
+            raise UnsupportedProblemError(
+                "correlated equilibria need perfect recall, but the plans of a player form a flow polytope"
+            )
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Support for constraints, and for more than two players, if needed."""
+        several = {Feature.PLAYERS} if self.game.num_players > 2 else set[str]()
+        return self.always_needs | several | ({Feature.CONSTRAINTS} if self.constraints else set())
 
     @property
     def usual_method(self) -> str:  # type: ignore[override]
         """The default method: the simplex method for small programs, otherwise interior point."""
+        if self.game.num_players > 2:
+            return "highs-simplex"  # which is refused, because no method finds an optimal equilibrium
         return "highs-simplex" if self.polytope.pairs.num_pairs <= _SMALL else "highs-ipm"
 
     @cached_property
     def polytope(self) -> "CorrelationPolytope":
-        """The correlation plans of the game."""
+        """The correlation plans of two players.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If no linear program of moderate size has exactly these.
+        """
         from ..correlation import SequencePairs, correlation_polytope
 
-        return correlation_polytope(SequencePairs(self.game.sequence_form))
+        check_player_count(self.name, self.game)
+        try:
+            return correlation_polytope(SequencePairs(self.game.sequence_form))
+        except UnsupportedProblemError as error:
+            if Feature.PROGRAM in self.always_needs:
+                raise
+            advice = "use the method trigger-regret, which approaches an equilibrium that need not be optimal"
+            raise UnsupportedProblemError(f"{error}; otherwise {advice}") from None
+
+    @cached_property
+    def has_program(self) -> bool:
+        """Whether a linear program of moderate size has exactly the correlation plans of the game."""
+        try:
+            _ = self.polytope
+        except UnsupportedProblemError:
+            return False
+        return True
 
     @cached_property
     def deviations(self) -> "tuple[Deviations, Deviations]":
@@ -93,13 +130,12 @@ class Correlated(Problem):
     @property
     def deviators(self) -> tuple[int, ...]:
         """The players who may stop to follow."""
-        return (0, 1)
+        return tuple(range(self.game.num_players))
 
     @cached_property
-    def weights(self) -> tuple[float, float]:
+    def weights(self) -> tuple[float, ...]:
         """The weights of the players' payoffs in the objective."""
-        first, second = {"welfare": (1.0, 1.0), "0": (1.0, 0.0), "1": (0.0, 1.0)}[self.maximise]
-        return first, second
+        return tuple(float(self.maximise in ("welfare", str(player))) for player in range(self.game.num_players))
 
     @property
     def meaning(self) -> str:
@@ -208,7 +244,9 @@ class Correlated(Problem):
         dual_certificate : mapping of str to ndarray, optional
             ``plan``, a point of :attr:`polytope`, which replaces the profile; and for each player the ``prices`` of its
             triggers and ``deviations``, which prove an upper bound. With ``never recommended``, whose value does not
-            matter, columns that are zero in every equilibrium (:attr:`never`) are left out of the bound.
+            matter, columns that are zero in every equilibrium (:attr:`never`) are left out of the bound. Or the
+            ``strategies`` of each player in several profiles, one of which is drawn: their mixture replaces the
+            profile, and there is no upper bound.
 
         Notes
         -----
@@ -223,6 +261,10 @@ class Correlated(Problem):
 
         check_same_game(profile[0], self.game)
         given = dual_certificate or {}
+        if STRATEGIES.format(0) in given:
+            return self._of_mixture([given[STRATEGIES.format(player)] for player in range(self.game.num_players)])
+        if not self.has_program and Feature.PROGRAM not in self.always_needs:
+            return self._of_mixture([plan[None] for plan in profile.plans])
         if PLAN in given:
             plan = CorrelationPlan(self.polytope, given[PLAN])
             residual = max(profile.residual, plan.violation)
@@ -262,22 +304,43 @@ class Correlated(Problem):
             objective=objective,
             lower=objective,
             upper=bound + self.polytope.largest(bounding, never),
-            exploitability=sum(regrets) / 2,
+            exploitability=sum(regrets) / len(regrets),
             residual=residual,
             violations=violations,
             regrets=regrets,
         )
 
+    def _of_mixture(self, plans: Sequence[Floats]) -> Certificate:
+        """Return the certificate of a mixture of profiles, given by each player's plans."""
+        from ..correlation import StrategyMixture
+
+        mixture = StrategyMixture(self.game.sequence_form, tuple(plans))
+        values = tuple(mixture.payoffs.tolist())
+        objective = sum(weight * value for weight, value in zip(self.weights, values, strict=True))
+        regrets = mixture.regrets(self.decides)
+        return Certificate(
+            value=values,
+            objective=objective,
+            lower=objective,
+            upper=None,
+            exploitability=sum(regrets) / len(regrets),
+            residual=mixture.violation,
+            violations={one.name: one.value(mixture.marginal(one.player)) for one in self.constraints},
+            regrets=regrets,
+        )
+
     def error(self, certificate: Certificate) -> float:
-        """Return the quantity compared with the tolerance: the largest of the gap, the gains and the violations."""
-        assert certificate.gap is not None
+        """Return the quantity compared with the tolerance: the largest of the gap, the gains and the violations.
+
+        Without an upper bound there is no gap: then the gains alone are compared.
+        """
         assert certificate.epsilon is not None
-        return max(certificate.gap, certificate.epsilon, certificate.violation)
+        return max(certificate.gap or 0.0, certificate.epsilon, certificate.violation)
 
 
 @dataclass(frozen=True, eq=False)
 class EFCE(Correlated):
-    r"""An optimal extensive-form correlated equilibrium of two players.
+    r"""An optimal extensive-form correlated equilibrium of two players, or an approximate one of more.
 
     A mediator draws a pure plan for each player from a known joint distribution. When a player reaches an information
     set, the mediator recommends the action of its plan there. A player who does not follow gets no further
@@ -286,7 +349,8 @@ class EFCE(Correlated):
     Parameters
     ----------
     game : Game
-        Two players with perfect recall. Payoffs need not sum to zero.
+        Perfect recall. Payoffs need not sum to zero. Of more than two players, only ``trigger-regret`` finds an
+        equilibrium, which need not be optimal.
     constraints : iterable of constraints, or mapping of str to constraint, optional
         Linear constraints on how often each player's actions are recommended, that is, on its marginal realization
         plan. Deviations need not meet them.
@@ -298,8 +362,9 @@ class EFCE(Correlated):
     InvalidConstraintError
         If a constraint cannot be read, or belongs to another game.
     UnsupportedProblemError
-        If the game does not have two players with perfect recall, a constraint is not linear, or the game has a
-        triangle and is not small: the message names the information sets.
+        If the game does not have two or more players with perfect recall, or a constraint is not linear. By linear
+        programming also if there are more than two players, or the game has a triangle and is not small: the message
+        names the information sets.
 
     Notes
     -----
@@ -440,7 +505,7 @@ class NFCE(Correlated):
     most that of :class:`EFCE`. R. J. Aumann, "Subjectivity and correlation in randomized strategies", Journal of
     Mathematical Economics 1, 1974; B. von Stengel and F. Forges, "Extensive-form correlated equilibrium: definition and
     computational complexity", Mathematics of Operations Research 33, 2008, who show that an optimal one is NP-hard to
-    find already without chance.
+    find even in games without chance.
 
     Examples
     --------
@@ -451,6 +516,7 @@ class NFCE(Correlated):
     [6.5, 6.0]
     """
 
+    always_needs: ClassVar[frozenset[str]] = frozenset({Feature.CORRELATION, Feature.PROGRAM})
     name: ClassVar[str] = "nfce"
     decides: ClassVar[Literal["efce", "efcce", "nfcce"]] = "efce"  # at the single infoset of the normal form
     question: ClassVar[str] = "Which recommendations of whole plans that players agree to follow are best?"
@@ -510,6 +576,7 @@ class SEFCE(Correlated):
     maximise: str = field(default="0", init=False, repr=False)  # type: ignore[assignment]
     leader: Annotated[int, About("player who commits", 0, 1)] = field(default=1, kw_only=True)
 
+    always_needs: ClassVar[frozenset[str]] = frozenset({Feature.CORRELATION, Feature.PROGRAM})
     name: ClassVar[str] = "sefce"
     decides: ClassVar[Literal["efce", "efcce", "nfcce"]] = "efce"
     question: ClassVar[str] = "Which joint plans and recommendations should the leader commit to?"

@@ -11,6 +11,7 @@ from ...models.correlation import CorrelationPlan
 from ...models.problems import Certificate
 from ...models.problems.correlated import FLOWS, NEVER, PLAN, PRICES, Correlated
 from ...models.programs.linear_program import LinearProgram
+from ...models.saddle import Rows
 from ...seqform.arrays import Floats
 from ...seqform.errors import InvalidOptionError, TimeLimitError
 from ...seqform.game import Game
@@ -18,9 +19,10 @@ from ...seqform.limits import counted_now, seconds_left, time_limited
 from ...seqform.strategy import Profile
 from ..certification import enough, proven_error
 from ..correlated_run import CorrelatedRun
+from ..feasible_plans import FeasiblePlans
 from ..outcome import Options, Outcome, Status, nearest_profile
 from ..second_questions import second_question
-from ..solution import RunState
+from ..trigger_regret import MixedPlan
 from .highs_models import iterations, prepared, run_solver, said, solution_of, stopped
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ _LARGE = 5_000
 _CROSSED = 5_000
 #: The seconds, and the fraction of the time limit, kept for a plan in case that HiGHS finds none; its most iterations.
 _KEPT, _SHARE, _ITERATIONS = 10.0, 0.15, 1_000
+#: The seconds for such a plan after Ctrl-C.
+_HURRIED = 2.0
 #: Statuses after which other ways are not tried.
 _FINAL = (Status.INTERRUPTED, Status.TIME_LIMIT, Status.INFEASIBLE)
 
@@ -70,8 +74,8 @@ def run(method: "HiGHS", problem: Correlated, options: Options) -> Outcome:
                 other = program if never is None else problem.linear_program(never)
                 best = _better(best, _attempt(method, problem, options, other, again, left, without), how)
         best = replace(best, detail=asked.added_to(best.detail))
-    if best.state is None and best.stopped is not Status.INFEASIBLE and not problem.constraints:
-        best = _fallback(problem, options, best, kept)
+    if best.state is None and best.stopped is not Status.INFEASIBLE:
+        best = _fallback(problem, best, min(kept, _HURRIED) if best.stopped is Status.INTERRUPTED else kept)
     plans = None if best.state is None else (best.state.marginal(0), best.state.marginal(1))
     return Outcome(
         plans=plans,
@@ -85,24 +89,6 @@ def run(method: "HiGHS", problem: Correlated, options: Options) -> Outcome:
         proof=best.proof,
         state=best.state,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class MixedPlan(CorrelationPlan, RunState):
-    """The correlation plan of a run of trigger-regret minimisation, when HiGHS found none.
-
-    Attributes
-    ----------
-    iterations : int
-        The number of iterations of the run.
-    """
-
-    iterations: int = 0
-
-    @property
-    def remark(self) -> str:
-        """The origin of the plan, for the message."""
-        return f"the plan is the mixture of {self.iterations:,} iterations of trigger-regret minimisation"
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,18 +123,63 @@ def _other_ways(problem: Correlated, algorithm: str, large: bool) -> Iterator[tu
         yield f"again by {vertex}", vertex, False
 
 
-def _fallback(problem: Correlated, options: Options, best: _Attempt, seconds: float) -> _Attempt:
-    """Return the mixture of strategies that minimise trigger regrets for a few seconds, and its certificate."""
+def _fallback(problem: Correlated, best: _Attempt, seconds: float) -> _Attempt:
+    """Return the mixture of strategies that minimise trigger regrets for a few seconds, and its certificate.
+
+    Under constraints the strategies are moved until their mean meets the constraints; if they cannot be, there is none.
+    """
     polytope = problem.polytope
     run = CorrelatedRun(Game.from_sequence_form(polytope.pairs.form))
-    columns, until = np.zeros(polytope.size), counted_now() + seconds
-    while run.iterations < _ITERATIONS and (not run.iterations or counted_now() < until):
+    columns, until, moves = np.zeros(polytope.size), counted_now() + seconds, bool(problem.constraints)
+    while run.iterations < _ITERATIONS and (not run.iterations or counted_now() < until - moves * seconds / 2):
         run.run(1)
         columns += polytope.of_plans(*run.last_plans)
-    given = {PLAN: polytope.point(polytope.shares(columns / run.iterations))}
-    state = MixedPlan(polytope, given[PLAN], run.iterations)
+    number, why = run.iterations, ""
+    if moves:
+        moved = _moved(problem, run.mixture.plans, until)
+        if moved is None:
+            return best
+        number, columns = len(moved[0]), np.zeros(polytope.size)
+        for profile in zip(*moved, strict=True):
+            columns += polytope.of_plans(*profile)
+        same = all(map(np.array_equal, moved, run.mixture.plans))
+        why = "" if same else "to meet the constraints"
+    state = MixedPlan.of_columns(polytope, columns / number, number, why)
+    given = {PLAN: state.columns}
     profile = nearest_profile(problem.game, (state.marginal(0), state.marginal(1)))
     return replace(best, given=given, state=state, proof=(profile, problem.certify(profile, {}, given)))
+
+
+def _moved(problem: Correlated, plans: tuple[Floats, ...], until: float) -> tuple[Floats, ...] | None:
+    """Return the plans of profiles, each moved towards the nearest one that meets the constraints.
+
+    All plans of a player are moved by the same fraction of the way, the smallest one with which their mean meets the
+    constraints. After a time, the remaining profiles are left out. ``None`` if no plan is found that meets them.
+    """
+    form = problem.game.sequence_form
+    if problem.polytope.pairs.form is not form:
+        return None  # whole plans
+    rows = [tuple(one for one in problem.constraints if one.player == player) for player in (0, 1)]
+    feasible = [
+        FeasiblePlans.of(Rows(own, treeplex.num_sequences), treeplex)
+        for own, treeplex in zip(rows, form.treeplexes, strict=True)
+    ]
+    nearest: list[list[Floats]] = []
+    for profile in zip(*plans, strict=True):
+        near = [each.nearest(plan) for each, plan in zip(feasible, profile, strict=True)]
+        if near[0] is None or near[1] is None:
+            return None
+        nearest.append([near[0], near[1]])
+        if counted_now() > until:
+            break
+    found = []
+    for own, given, moved in zip(rows, plans, zip(*nearest, strict=True), strict=True):
+        before, after, share = given[: len(moved)], np.array(moved), 0.0
+        for one in own:
+            missed, met = one.value(before.mean(axis=0)), one.value(after.mean(axis=0))
+            share = max(share, 0.0 if missed <= 0.0 else missed / (missed - met) if met < 0.0 else 1.0)
+        found.append((1.0 - share) * before + share * after)
+    return tuple(found)
 
 
 def _attempt(

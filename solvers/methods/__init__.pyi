@@ -42,3 +42,4 @@ from .successors import PrefCFR as PrefCFR
 from .successors import RestartedCFR as RestartedCFR
 from .successors import SAPCFRPlus as SAPCFRPlus
 from .successors import SmoothCFRPlus as SmoothCFRPlus
+from .trigger_regret import TriggerRegret as TriggerRegret

@@ -139,6 +139,7 @@ _OWN = {
     "ccfr": "successors:CCFR",
     "cfvfp": "successors:CFVFP",
     "pref-cfr": "successors:PrefCFR",
+    "trigger-regret": "trigger_regret:TriggerRegret",
     "es-mccfr": "sampling:ExternalSamplingMCCFR",
     "os-mccfr": "sampling:OutcomeSamplingMCCFR",
     "es-pref-cfr": "sampling:ESPrefCFR",

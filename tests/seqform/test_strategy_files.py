@@ -231,10 +231,11 @@ def test_equilibria_of_gambit_are_read(tmp_path, kuhn):
     write_efg(kuhn, tmp_path / "kuhn.efg")
     other = gambit.read_efg(str(tmp_path / "kuhn.efg"))
     solved = gambit.nash.lp_solve(other, rational=True, use_strategic=False)
-    if not hasattr(solved, "equilibria"):
-        pytest.skip("pygambit 17 names actions in another way")
-    (found,) = solved.equilibria
-    line = [str(found[action]) for player in other.players for infoset in player.infosets for action in infoset.actions]
+    if hasattr(solved, "equilibrium"):  # since Gambit 17, profiles are iterated over
+        line = [str(chance) for mixed in solved.equilibrium for _, each in mixed for _, chance in each]
+    else:
+        (found,), players = solved.equilibria, other.players
+        line = [str(found[action]) for player in players for infoset in player.infosets for action in infoset.actions]
     (tmp_path / "kuhn.ne").write_text(f"NE,{','.join(line)}\n")
     game = load_game(str(tmp_path / "kuhn.efg"))
     assert exploitability(game, Profile.load(tmp_path / "kuhn.ne", game)) == pytest.approx(0.0, abs=1e-12)

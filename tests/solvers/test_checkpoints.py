@@ -14,6 +14,7 @@ import treeplex
 from treeplex import (
     CDRNR,
     CFR,
+    EFCE,
     Checkpoint,
     CheckpointError,
     ConstrainedNash,
@@ -64,6 +65,7 @@ RUNS = {
     "a floor": (EpsilonSafeResponse(LEDUC, UNIFORM, epsilon=0.1), "pcfr+"),
     "preferences": (Nash(LEDUC), PrefCFR(prefer=PREFER, vulnerability=0.05)),
     "steps": (CDRNR(LEDUC, UNIFORM, p=0.5, lookahead=1), "cfr+"),
+    "recommendations": (EFCE(load_game("kuhn:players=3")), "trigger-regret"),
     "external sampling": (Nash(LEDUC), "es-mccfr"),
     "batches": (Nash(LEDUC), "es-mccfr:batch=40"),
     "outcome sampling": (Nash(LEDUC), "os-mccfr"),
