@@ -85,7 +85,7 @@ class ResolvingBot:
         have no effect: the strategy is played as it was solved, for all hands.
     p : float
         With a gadget, how much the other player's assumed range is trusted: with probability p it enters with this
-        range whatever it could keep.
+        range whatever it could keep. With 0, no hand gains; with 1, the gadget has no effect.
     effort : int
         A factor of the iterations of `plans`.
 
@@ -97,10 +97,14 @@ class ResolvingBot:
     Johanson and Bowling, "Solving imperfect information games using decomposition", AAAI 2014) has no guarantee: it is
     sound only against a player with the assumed range.
 
-    *With the resolving gadget*, a new tree on the same street, and the river's first tree, concede no hand of the other
-    player more than the tree before, up to the regret of finitely many iterations and to actions that the former tree
-    lacks. The first trees of the flop and the turn remain unsafe, because no former tree has values there: the preflop
-    model has no boards, and the model of the flop deals the turn and the river together.
+    *With the resolving gadget*, a new tree on the same street, and the river's first tree, take the former tree's
+    values into account. Let a be the assumed range, m the mean of a and of all hands alike, and d(h) what hand h's
+    best response earns more than in the former tree. The new strategy maximises −p Σ a(h) d(h) − (1 − p) Σ m(h)
+    max(d(h), 0), and the former one, with d = 0, was possible. So the mean excess Σ m(h) max(d(h), 0) is at most p /
+    (1 − p) times the gain against the assumed range, −Σ a(h) d(h), and with p = 0 no hand earns more. Both hold up to
+    the regret of finitely many iterations and to actions that the former tree lacks. The first trees of the flop and
+    the turn remain unsafe, because no former tree has values there: the preflop model has no boards, and the model of
+    the flop deals the turn and the river together.
 
     *Simplified*: on the flop, one more betting round follows before further cards, and 49 boards represent 1,176; on
     the turn, a bet on the river cannot be raised. Before the flop, :class:`ModelBlueprint` describes both.
@@ -140,7 +144,7 @@ class ResolvingBot:
         left_out: float = 0.02,
         plans: Mapping[int, StreetPlan] = PLANS,
         gadget: Literal["none", "resolving"] = "none",
-        p: float = 0.0,
+        p: float = 0.75,
         effort: int = 1,
     ) -> None:
         check_number(time, "time", InvalidGameError, "(0, inf)")
