@@ -381,6 +381,26 @@ class _Defending(MatchBot):
         return DefendingBot(find_bot(self.plays, table))
 
 
+@dataclass(frozen=True)
+class _LocalResponse(_Forgetful):
+    to: Annotated[str, About("the resolving bot whose strategy it knows", form="BOT", first=True)] = (
+        "resolving:learns=false"
+    )
+
+    name: ClassVar[str] = "lbr"
+
+    def bot(self, table: Table) -> Bot:
+        from .local_response import LocalResponseBot
+        from .resolving import ResolvingBot
+
+        opponent = find_bot(self.to, table)
+        if not isinstance(opponent, ResolvingBot) or opponent.learns:
+            raise InvalidStrategyError(
+                f"bot lbr: to = {one_line(self.to, 60)}, expected a bot resolving with learns=false"
+            )
+        return LocalResponseBot(opponent)
+
+
 @dataclass
 class _ImportedBot:
     """A bot of a module, imported in each process that plays."""
@@ -455,6 +475,7 @@ _OWN = {
     "resolving": "bots:_Resolving",
     "portfolio": "bots:_Portfolio",
     "defending": "bots:_Defending",
+    "lbr": "bots:_LocalResponse",
 }
 #: Every bot under its name; other packages add some by :meth:`Registry.register` or by entry points.
 BOTS: Registry[type[Any]] = Registry(
