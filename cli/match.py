@@ -18,7 +18,7 @@ from .progress import filling, waiting
 from .tables import print_sheet
 
 if TYPE_CHECKING:
-    from ..models.matches import MatchResult, Played
+    from ..models.matches import Estimate, MatchResult, Played
     from ..models.matches import Table as HoldemTable
 
 #: Confidence level of the intervals, and the number of forfeits listed.
@@ -198,13 +198,25 @@ def _names(bots: list[str]) -> list[str]:
     return [f"{bot} #{bots[:place].count(bot) + 1}" if bots.count(bot) > 1 else bot for place, bot in enumerate(bots)]
 
 
+def _estimate(found: "Estimate") -> dict[str, Any]:
+    ends = None if None in (found.lower, found.upper) else [found.lower, found.upper]
+    return {"mbb_per_hand": found.mean, "confidence_interval": ends}
+
+
+def _shown(found: dict[str, Any]) -> str:
+    """Format an estimate with its interval."""
+    ends, mean = found["confidence_interval"], found["mbb_per_hand"]
+    interval = "" if ends is None else f" in [{ends[0]:+.1f}, {ends[1]:+.1f}]"
+    return ("no hands" if mean is None else f"{mean:+.1f} mBB/hand") + interval
+
+
 def _found(found: "MatchResult", bots: list[str]) -> dict[str, Any]:
     """Return the results of a match, for the JSON."""
-    intervals = [None if None in (each.lower, each.upper) else [each.lower, each.upper] for each in found.estimates]
+    intervals = [_estimate(each)["confidence_interval"] for each in found.estimates]
     lost, failed = [0] * len(bots), [0] * len(bots)
     for each in found.forfeits:
         (lost if each.folded else failed)[each.bot] += 1
-    variance = found.variance
+    variance, free = found.variance, found.luck_free_estimates
     return {
         "hands": found.hands,
         "deals": found.deals,
@@ -216,6 +228,8 @@ def _found(found: "MatchResult", bots: list[str]) -> dict[str, Any]:
                 "bot": bot,
                 "mbb_per_hand": each.mean,
                 "confidence_interval": ends,
+                "raw": _estimate(found.raw_estimates[number]),
+                "luck_free": None if free is None else _estimate(free[number]),
                 "forfeits": lost[number],
                 "failures": failed[number],
             }
@@ -234,18 +248,18 @@ def _print(record: dict[str, Any], found: "MatchResult") -> None:
     each = f" ({count(found.deals)} deals in all rotations)" if found.duplicate else ""
     rows = [Row("hands", found.hands, count, each)]
     for name, result in zip(_names(record["bots"]), record["results"], strict=True):
-        ends = result["confidence_interval"]
-        interval = "" if ends is None else f" in [{ends[0]:+.1f}, {ends[1]:+.1f}]"
-        mean = "no hands" if result["mbb_per_hand"] is None else f"{result['mbb_per_hand']:+.1f} mBB/hand"
         forfeits = f", {count(result['forfeits'])} forfeited" if result["forfeits"] else ""
         failures = f", failed at the end of {count(result['failures'])}" if result["failures"] else ""
-        rows.append(Row("results", f"{mean}{interval}{forfeits}{failures}", label=name))
+        rows.append(Row("results", f"{_shown(result)}{forfeits}{failures}", label=name))
+    for label, kind in (("first bot, raw", "raw"), ("first bot, luck-free", "luck_free")):
+        if found.deals and record["results"][0][kind] is not None:
+            rows.append(Row("results", _shown(record["results"][0][kind]), label=label))
     for label, folded in (("first forfeit", True), ("first failure", False)):
         first = next((each for each in found.forfeits if each.folded == folded), None)
         if first is not None:
             rows.append(Row("forfeit_log", f"{record['bots'][first.bot]}: {first.reason}", label=label))
     if found.variance is not None:
-        saved = [f"{name} {part:.0%}" for name, part in found.variance.saved.items() if part is not None]
+        saved = [f"{name.replace('_', '-')} {part:.0%}" for name, part in found.variance.saved.items() if part is not None]
         rows += [
             Row("variance", found.variance.plain**0.5 / 1000, error, " big blinds per hand", "standard deviation"),
             Row("variance", saved, several(str), label="variance saved"),

@@ -8,7 +8,7 @@ import numpy as np
 from ...seqform.arrays import Indices
 from ...seqform.errors import InvalidGameError
 from ..games.holdem.showdown import ranked
-from .hand import HandRecord
+from .hand import HandRecord, amounts
 from .table import DEALT
 
 #: Number of boards sampled if betting ended before the flop, of the 1,712,304 possible ones for two hands.
@@ -75,7 +75,7 @@ def expected_winnings(record: HandRecord, rng: np.random.Generator, boards: int 
 
 
 def luck_free_winnings(record: HandRecord, rng: np.random.Generator, boards: int = BOARDS) -> tuple[float, float]:
-    """Return both seats' win or loss in a heads-up hand without the luck of the board.
+    """Return both seats' win or loss in a heads-up hand without the luck of the board and of the bots' draws.
 
     Parameters
     ----------
@@ -97,11 +97,14 @@ def luck_free_winnings(record: HandRecord, rng: np.random.Generator, boards: int
 
     Notes
     -----
-    When cards are dealt, the luck of a seat is the pot times the change of its equity, the share of the pot that it
-    wins on average if both hands check down. Given both hands and the play so far, this luck has mean zero, so that the
-    mean of the results remains unbiased for any bots. These are the chance terms of AIVAT (Burch, Schmid, Moravčík,
-    Morrill and Bowling, AAAI 2018) with the value of checking down; the terms of decisions need the bots' strategies.
-    After an all-in the result is that of :func:`expected_winnings`, up to odd chips.
+    The equity of a seat is the share of the pot that it wins on average if both hands check down. When cards are
+    dealt, the luck of a seat is the pot times the change of its equity. When a bot draws its action from a mixture
+    that it states, the luck is the value of the action minus the mean value of the mixture. The values are estimates:
+    after a check or a call both hands check down, and after a bet or raise the other player folds or calls, as is
+    better for it. Given both hands and the play so far, each luck has mean zero, so that the mean of the results
+    remains unbiased, for any bots that state their mixtures truly or not at all. These are the terms of AIVAT (Burch,
+    Schmid, Moravčík, Morrill and Bowling, AAAI 2018) with a simple value function. After an all-in of bots that state
+    no mixtures, the result is that of :func:`expected_winnings`, up to odd chips.
 
     Examples
     --------
@@ -119,29 +122,49 @@ def luck_free_winnings(record: HandRecord, rng: np.random.Generator, boards: int
     """
     if record.table.seats != 2:
         raise InvalidGameError(f"the table has {record.table.seats} seats, expected 2")
-    won, before = float(record.won[0]), 0.0
-    for street, dealt in enumerate(DEALT[1:], 1):
-        if len(record.board) < dealt:
-            break
-        if street == 1:
-            before = _share(record, (), rng, boards)
-        after = _share(record, record.board[:dealt], rng, boards)
-        won -= 2 * _paid_before(record, street) * (after - before)
-        before = after
+    shares: dict[int, float] = {}
+
+    def share(street: int) -> float:
+        """Return the equity of seat 0 on a street; before the flop the sample is drawn first."""
+        for one in (0, street):
+            if one not in shares:
+                shares[one] = _share(record, record.board[: DEALT[one]], rng, boards)
+        return shares[street]
+
+    won, street = float(record.won[0]), 0
+    before, paid = 0, list(record.table.blinds)  # by both seats before the street, and by each seat in all
+
+    def deal(until: int) -> float:
+        """Return the luck of seat 0 when the cards up to a street are dealt."""
+        return sum(2 * max(paid) * (share(one) - share(one - 1)) for one in range(street + 1, until + 1))
+
+    done = amounts(record.table.blinds, [record.table.stack] * 2, record.history)
+    mixtures = record.mixtures or (None,) * len(record.history)
+    for (when, seat, action), mixture, after in zip(record.history, mixtures, done, strict=True):
+        if when > street:
+            won -= deal(when)
+            street, before = when, max(paid)
+        if mixture is not None and len(mixture) > 1:
+            equity = share(street) if seat == 0 else 1.0 - share(street)
+            worth = {
+                one: _worth(one, before, record.table.stack, paid[seat], paid[1 - seat], equity) for one in mixture
+            }
+            luck = worth[action] - sum(chance * worth[one] for one, chance in mixture.items())
+            won -= luck if seat == 0 else -luck
+        paid[seat] = after.in_all
+    won -= deal(DEALT.index(len(record.board)))
     return won, -won
 
 
-def _paid_before(record: HandRecord, street: int) -> int:
-    """Return the chips that each of two seats has put in before a street's cards are dealt."""
-    paid = 0
-    for one in range(street):
-        now = max(record.table.blinds) if one == 0 else 0
-        for when, _, action in record.history:
-            if when == one:
-                word, _, total = action.partition(" ")
-                now = int(total) if total else record.table.stack - paid if word == "all-in" else now
-        paid += now
-    return paid
+def _worth(action: str, before: int, stack: int, own: int, other: int, equity: float) -> float:
+    """Return the estimated value of an action, from what both seats have put in: before the street, and in all."""
+    word, _, number = action.partition(" ")
+    if word == "fold":
+        return -float(own)
+    if word in ("check", "call"):
+        return max(own, other) * (2.0 * equity - 1.0)
+    total = before + int(number) if number else stack
+    return min(float(other), total * (2.0 * equity - 1.0))
 
 
 def _share(record: HandRecord, seen: Sequence[int], rng: np.random.Generator, boards: int) -> float:

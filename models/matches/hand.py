@@ -1,6 +1,6 @@
 """A hand of a match: dealt, played by bots, and recorded."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -83,6 +83,8 @@ class HandRecord:
         Each seat's win or loss, in chips.
     all_in : AllIn or None
     forfeits : tuple of Forfeit
+    mixtures : tuple of (dict or None)
+        For each action of the history, the probabilities from which it was drawn, if the bot states them.
     """
 
     table: Table
@@ -93,6 +95,7 @@ class HandRecord:
     won: tuple[int, ...]
     all_in: AllIn | None = None
     forfeits: tuple[Forfeit, ...] = ()
+    mixtures: tuple[Mapping[str, float] | None, ...] = ()
 
     @property
     def hands(self) -> tuple[tuple[int, int], ...]:
@@ -256,6 +259,7 @@ def play_hand(
     state = Hand(table, deck[: 2 * table.seats + 5])
     hands = _hands(table, deck)
     history: list[tuple[int, int, str]] = []
+    mixtures: list[Mapping[str, float] | None] = []
     all_in = None
     while state.status:
         if state.actor_index is None:
@@ -283,10 +287,11 @@ def play_hand(
         else:
             state.complete_bet_or_raise_to(view.most if action == "all-in" else int(action.split()[1]))
         history.append((street, seat, action or "fold"))
+        mixtures.append(_stated(bots[seat], action))
     record = HandRecord(
         table, deck[: 2 * table.seats + 5], _board(state, deck), tuple(history),
         tuple(hand if state.shows(seat) else None for seat, hand in enumerate(hands)),
-        tuple(map(int, state.payoffs)), all_in,
+        tuple(map(int, state.payoffs)), all_in, mixtures=tuple(mixtures),
     )  # fmt: skip
     for seat in begun:
         ask(seat, bots[seat].end, record.of_seat(seat), folds=False)
@@ -301,6 +306,12 @@ def _hands(table: Table, deck: Sequence[int]) -> tuple[tuple[int, int], ...]:
 def _board(state: "Hand", deck: Sequence[int]) -> tuple[int, ...]:
     start = 2 * state.player_count
     return tuple(deck[start : start + len(state.board_cards)])
+
+
+def _stated(bot: Bot, action: str | None) -> Mapping[str, float] | None:
+    """Return the probabilities from which a bot says to have drawn its action, if it says so."""
+    stated: Mapping[str, float] | None = getattr(bot, "mixture", None)
+    return stated if stated and action in stated else None
 
 
 def _legal(view: View, action: object) -> str:

@@ -16,7 +16,7 @@ from ...seqform.errors import InvalidGameError
 from ...seqform.limits import WORTH_WAITING, holding_signals, patient, settling
 from ...seqform.standard_error import StandardError
 from ..play.simulation import mean_interval
-from .equity import expected_winnings
+from .equity import expected_winnings, luck_free_winnings
 from .hand import HandRecord, play_hand, shuffled_deck
 from .table import Bot, Table
 
@@ -39,6 +39,8 @@ class Played:
     record : HandRecord
     expected : tuple of float
         Each seat's winnings in chips: :func:`~treeplex.models.matches.expected_winnings`.
+    luck_free : tuple of float or None
+        The same by :func:`~treeplex.models.matches.luck_free_winnings`; ``None`` if not computed.
     """
 
     deal: int
@@ -46,6 +48,7 @@ class Played:
     bots: tuple[int, ...]
     record: HandRecord
     expected: tuple[float, ...]
+    luck_free: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -121,17 +124,20 @@ class Variance:
     duplicate : float or None
         With every deal played in all rotations; ``None`` if not done.
     both : float or None
+    luck_free : float or None
+        Of the winnings without luck, in all rotations if they were played; ``None`` with more than two seats.
     """
 
     plain: float
     equity: float
     duplicate: float | None
     both: float | None
+    luck_free: float | None = None
 
     @property
     def saved(self) -> dict[str, float | None]:
         """The fraction of the plain variance that each method removed; negative if the method added variance."""
-        left = {"equity": self.equity, "duplicate": self.duplicate, "both": self.both}
+        left = {"equity": self.equity, "duplicate": self.duplicate, "both": self.both, "luck_free": self.luck_free}
         return {name: None if one is None or not self.plain else 1.0 - one / self.plain for name, one in left.items()}
 
 
@@ -146,6 +152,9 @@ class MatchResult:
         Each bot's winnings in each hand, in chips.
     expected : ndarray of float64, shape (deals, rotations, bots)
         The same winnings, replaced by their expectation if all players were all-in before the river.
+    luck_free : ndarray of float64, shape (deals, rotations, bots), or None
+        The winnings without the luck of the board and of the bots' draws
+        (:func:`~treeplex.models.matches.luck_free_winnings`); ``None`` with more than two seats.
     duplicate : bool
         Whether every deal was played in all rotations.
     seed : int
@@ -159,6 +168,7 @@ class MatchResult:
     table: Table
     won: Floats
     expected: Floats
+    luck_free: Floats | None
     duplicate: bool
     seed: int
     confidence: float
@@ -178,14 +188,27 @@ class MatchResult:
 
     @cached_property
     def estimates(self) -> tuple[Estimate, ...]:
-        """The winnings of each bot, with an interval by Student's t.
+        """The winnings of each bot, with all-in hands at their expectation, and an interval by Student's t.
 
         With x the mean of a deal over its rotations, s the standard deviation of x over D deals and t the quantile with
         D − 1 degrees of freedom, the interval is mean(x) ± t s / √D. Deals are independent, but the hands of one deal
         are not.
         """
+        return self._estimates(self.expected)
+
+    @cached_property
+    def raw_estimates(self) -> tuple[Estimate, ...]:
+        """The actual winnings of each bot, with intervals as in :attr:`estimates`."""
+        return self._estimates(self.won)
+
+    @cached_property
+    def luck_free_estimates(self) -> tuple[Estimate, ...] | None:
+        """The winnings of each bot without luck, with intervals as in :attr:`estimates`; ``None`` for more than two."""
+        return None if self.luck_free is None else self._estimates(self.luck_free)
+
+    def _estimates(self, chips: Floats) -> tuple[Estimate, ...]:
         found = []
-        for values in _milli(self.expected, self.table).mean(axis=1).T:
+        for values in _milli(chips, self.table).mean(axis=1).T:
             mean = float(values.mean()) if len(values) else None
             half = half_width(values, self.confidence) if len(values) > 1 else None
             ends = (None, None) if mean is None or half is None else (mean - half, mean + half)
@@ -227,7 +250,10 @@ class MatchResult:
         duplicate, both = (
             float(each.mean(axis=1).var(ddof=1)) * rotations if self.duplicate else None for each in (won, expected)
         )
-        return Variance(float(won.var(ddof=1)), float(expected.var(ddof=1)), duplicate, both)
+        free = None
+        if self.luck_free is not None:
+            free = float(_milli(self.luck_free[:, :, 0], self.table).mean(axis=1).var(ddof=1)) * rotations
+        return Variance(float(won.var(ddof=1)), float(expected.var(ddof=1)), duplicate, both, free)
 
 
 def match(
@@ -313,6 +339,7 @@ def match(
     begun = time.perf_counter()
     won: list[list[int]] = []
     expected: list[list[float]] = []
+    free: list[list[float]] = []
     forfeits: list[MatchForfeit] = []
     interrupted = False
     played = _play(partial(_deals, bots, table, duplicate, seed, time_limit), deals, table.seats, jobs)
@@ -325,6 +352,8 @@ def match(
         )
         won.append([one.record.won[seat] for seat in by_bot])
         expected.append([one.expected[seat] for seat in by_bot])
+        if one.luck_free is not None:
+            free.append([one.luck_free[seat] for seat in by_bot])
 
     with settling() as answer, patient(WORTH_WAITING):
         try:
@@ -341,11 +370,14 @@ def match(
             played.close()
         whole = len(won) // rotations
         forfeits = [one for one in forfeits if one.deal < first + whole]
-        shape = whole, rotations, table.seats
-        chips, fair = (np.array(each[: whole * rotations], dtype=np.float64).reshape(shape) for each in (won, expected))
+        chips, fair, luckless = (
+            np.array(each[: whole * rotations], dtype=np.float64).reshape(-1, rotations, table.seats)
+            for each in (won, expected, free)
+        )
         seconds = time.perf_counter() - begun
         lost = tuple(forfeits)
-        found = MatchResult(table, chips, fair, duplicate, seed, confidence, lost, seconds, interrupted)
+        without = luckless if table.seats == 2 else None
+        found = MatchResult(table, chips, fair, without, duplicate, seed, confidence, lost, seconds, interrupted)
     return replace(found, interrupted=True) if answer.interrupted else found
 
 
@@ -380,7 +412,8 @@ def _deals(
                 rngs = [_generator(seed, deal, seat) for seat in range(table.seats)]
                 record = play_hand(table, deck, [bots[bot] for bot in seated], rngs, time_limit)
                 expected = expected_winnings(record, _generator(seed, deal, table.seats + 1))
-                yield Played(deal, rotation, seated, record, expected)
+                free = luck_free_winnings(record, _generator(seed, deal, 4)) if table.seats == 2 else None
+                yield Played(deal, rotation, seated, record, expected, free)
     finally:
         for bot in bots:
             close = getattr(bot, "close", None)

@@ -158,6 +158,9 @@ class Bot(Protocol):
     The table asks a bot only for its actions. A bot must draw random numbers from the given generator, so that a match
     is reproducible from its seed in any order of its hands. Raising an exception, or an illegal action, forfeits the
     hand.
+
+    A bot may have an attribute ``mixture``: after :meth:`act`, a dict with the probability of each action that it could
+    have returned, in the notation of histories. :func:`~treeplex.models.matches.luck_free_winnings` uses it.
     """
 
     def begin(self, table: Table, seat: int) -> None:

@@ -259,14 +259,14 @@ class Followed:
         self.lines = {line: weight / known for line, weight in lines.items() if weight > 0.0}
         return likely / known if known else np.ones_like(likely)
 
-    def mixture(self, hand: int) -> dict[tuple[str, int], float]:
-        """Return the strategy of a class of hands: probabilities by action and total. Empty if no line continues."""
-        found: dict[tuple[str, int], float] = {}
+    def mixture(self) -> dict[tuple[str, int], Floats]:
+        """Return the strategy by action and total: probabilities by class of hands. Empty if no line continues."""
+        found: dict[tuple[str, int], Floats] = {}
         for line, weight in self.lines.items():
             menu = self._blueprint.menu(line)
             if menu:
-                for (name, amount), share in zip(menu.items(), self._blueprint.behaviour(line)[:, hand], strict=True):
+                for (name, amount), share in zip(menu.items(), self._blueprint.behaviour(line), strict=True):
                     key = ("raise" if amount else name, amount)
-                    found[key] = found.get(key, 0.0) + weight * float(share)
+                    found[key] = found.get(key, 0.0) + weight * share
         total = sum(found.values())
-        return {key: share / total for key, share in found.items()} if total > 0.0 else {}
+        return {key: share / total for key, share in found.items()}

@@ -265,6 +265,10 @@ class _Acpc(MatchBot):
         return AcpcBot(Program(self.command, self.seconds, self.over == "tcp", "\r\n"))
 
 
+#: The default trust of a resolving bot: it risks up to three times what it gains.
+_TRUST = Fraction(3, 4)
+
+
 @dataclass(frozen=True)
 class _Resolving(MatchBot):
     time: Annotated[float, About("time limit of a decision's iterations, in seconds", above=0, maximum=86_400)] = 2.0
@@ -284,7 +288,7 @@ class _Resolving(MatchBot):
             "how much the opponent's habits, or with a gadget its range, are trusted",
             minimum=0,
             maximum=1,
-            shown="3/4 with an opponent, 0 with a gadget",
+            shown=str(_TRUST),
         ),
     ] = None
     gadget: Annotated[
@@ -297,6 +301,10 @@ class _Resolving(MatchBot):
     @property
     def remembers(self) -> bool:
         return self.learns
+
+    @property
+    def _trust(self) -> Fraction:
+        return _TRUST if self.p is None else self.p
 
     def bot(self, table: Table) -> Bot:
         if table.seats != 2:
@@ -321,8 +329,8 @@ class _Resolving(MatchBot):
             blueprint = ModelBlueprint(table, self.streets)
         else:
             blueprint = ModelBlueprint.from_files(table, *_GRAMMAR.items(self.name, self.blueprint, "+"))
-        p = float(self.p or 0)
-        return ResolvingBot(blueprint, self.time, learns=self.learns, gadget=self.gadget, p=p, effort=self.effort)
+        trust = float(self._trust)
+        return ResolvingBot(blueprint, self.time, learns=self.learns, gadget=self.gadget, p=trust, effort=self.effort)
 
     def _exploiting(self, file: str, table: Table) -> Bot:
         from ...models.matches import HandHistories
@@ -336,8 +344,7 @@ class _Resolving(MatchBot):
             raise InvalidStrategyError(
                 f"bot resolving: {given}; expected a name in {file}: {one_of(names or ['none'])}"
             )
-        p = Fraction(3, 4) if self.p is None else self.p
-        habits = Habits.read(hands, self.player, table, p=p, streets=self.streets)
+        habits = Habits.read(hands, self.player, table, p=self._trust, streets=self.streets)
         return ExploitingBot(habits, self.time, learns=self.learns, effort=self.effort)
 
 
@@ -372,6 +379,26 @@ class _Defending(MatchBot):
         if table.seats != 2:
             raise InvalidStrategyError(f"bot defending needs a table of two seats, but there are {table.seats}")
         return DefendingBot(find_bot(self.plays, table))
+
+
+@dataclass(frozen=True)
+class _LocalResponse(_Forgetful):
+    to: Annotated[str, About("the resolving bot whose strategy it knows", form="BOT", first=True)] = (
+        "resolving:learns=false"
+    )
+
+    name: ClassVar[str] = "lbr"
+
+    def bot(self, table: Table) -> Bot:
+        from .local_response import LocalResponseBot
+        from .resolving import ResolvingBot
+
+        opponent = find_bot(self.to, table)
+        if not isinstance(opponent, ResolvingBot) or opponent.learns:
+            raise InvalidStrategyError(
+                f"bot lbr: to = {one_line(self.to, 60)}, expected a bot resolving with learns=false"
+            )
+        return LocalResponseBot(opponent)
 
 
 @dataclass
@@ -448,6 +475,7 @@ _OWN = {
     "resolving": "bots:_Resolving",
     "portfolio": "bots:_Portfolio",
     "defending": "bots:_Defending",
+    "lbr": "bots:_LocalResponse",
 }
 #: Every bot under its name; other packages add some by :meth:`Registry.register` or by entry points.
 BOTS: Registry[type[Any]] = Registry(

@@ -1,6 +1,7 @@
 """A heads-up bot that solves the rest of a hand after the flop, unless it already has a solution."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Literal
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from ...models.games.holdem.bets import Betting
 from ...models.games.holdem.cards import CARDS, HANDS, hand_numbers
-from ...models.games.holdem.classes import CLASS_OF_HAND
+from ...models.games.holdem.classes import CLASS_OF_HAND, CLASSES
 from ...models.games.holdem.showdown import alive
 from ...models.matches import HandResult, Table, View
 from ...seqform.arrays import Floats
@@ -85,7 +86,7 @@ class ResolvingBot:
         have no effect: the strategy is played as it was solved, for all hands.
     p : float
         With a gadget, how much the other player's assumed range is trusted: with probability p it enters with this
-        range whatever it could keep.
+        range whatever it could keep. With 0, no hand gains; with 1, the gadget has no effect.
     effort : int
         A factor of the iterations of `plans`.
 
@@ -97,10 +98,14 @@ class ResolvingBot:
     Johanson and Bowling, "Solving imperfect information games using decomposition", AAAI 2014) has no guarantee: it is
     sound only against a player with the assumed range.
 
-    *With the resolving gadget*, a new tree on the same street, and the river's first tree, concede no hand of the other
-    player more than the tree before, up to the regret of finitely many iterations and to actions that the former tree
-    lacks. The first trees of the flop and the turn remain unsafe, because no former tree has values there: the preflop
-    model has no boards, and the model of the flop deals the turn and the river together.
+    *With the resolving gadget*, a new tree on the same street, and the river's first tree, take the former tree's
+    values into account. Let a be the assumed range, m the mean of a and of all hands alike, and d(h) what hand h's
+    best response earns more than in the former tree. The new strategy maximises −p Σ a(h) d(h) − (1 − p) Σ m(h)
+    max(d(h), 0), and the former one, with d = 0, was possible. So the mean excess Σ m(h) max(d(h), 0) is at most p /
+    (1 − p) times the gain against the assumed range, −Σ a(h) d(h), and with p = 0 no hand earns more. Both hold up to
+    the regret of finitely many iterations and to actions that the former tree lacks. The first trees of the flop and
+    the turn remain unsafe, because no former tree has values there: the preflop model has no boards, and the model of
+    the flop deals the turn and the river together.
 
     *Simplified*: on the flop, one more betting round follows before further cards, and 49 boards represent 1,176; on
     the turn, a bet on the river cannot be raised. Before the flop, :class:`ModelBlueprint` describes both.
@@ -140,7 +145,7 @@ class ResolvingBot:
         left_out: float = 0.02,
         plans: Mapping[int, StreetPlan] = PLANS,
         gadget: Literal["none", "resolving"] = "none",
-        p: float = 0.0,
+        p: float = 0.75,
         effort: int = 1,
     ) -> None:
         check_number(time, "time", InvalidGameError, "(0, inf)")
@@ -161,6 +166,11 @@ class ResolvingBot:
         self._clear(0)
         self._warm_up()
 
+    @property
+    def learns(self) -> bool:
+        """Whether the opponent's play is learned over hands."""
+        return self._reads.learns
+
     def _warm_up(self) -> None:
         warm_up(with_gadget=self._gadget)
 
@@ -168,6 +178,8 @@ class ResolvingBot:
         #: For each seat, weights by kind of player and hand.
         self._beliefs = [np.ones((1, len(HANDS))), np.ones((1, len(HANDS)))]
         self._beliefs[1 - seat] = np.repeat(self._reads.kinds[:, None], len(HANDS), axis=1)
+        #: The probabilities from which the last action was drawn.
+        self.mixture: dict[str, float] = {}
         self._seen, self._street, self._node = 0, 0, 0
         self._followed = Followed(self.blueprint)
         self._solved: SolvedStreet | None = None
@@ -199,21 +211,62 @@ class ResolvingBot:
 
     def act(self, view: View, rng: np.random.Generator) -> str:
         """Return an action."""
-        until = perf_counter() + self.time
         hand = int(hand_numbers(np.array([view.hand]))[0])
+        actions, behaviour = self._decision(view, hand)
+        likely = self._kept(behaviour[:, hand])
+        legal = [_legal(view, *action) for action in actions]
+        self.mixture = dict.fromkeys(legal, 0.0)
+        for action, share in zip(legal, likely.tolist(), strict=True):
+            self.mixture[action] += share
+        return legal[rng.choice(len(legal), p=likely)]
+
+    def strategy(self, view: View) -> tuple[list[tuple[str, int]], Floats]:
+        """Return the strategy at a decision for all hands, whichever hand the bot holds.
+
+        Without a gadget, solving a street ignores the least likely hands, except for the one that the bot holds; for
+        such hands the result is only close to the bot's play.
+
+        Parameters
+        ----------
+        view : View
+            The view of the bot; its hand does not matter.
+
+        Returns
+        -------
+        actions : list of tuple
+            The actions, as words, and the totals to which they bet or raise; 0 for others.
+        probabilities : ndarray of float64, shape (actions, 1326)
+        """
+        actions, behaviour = self._decision(view, -1)
+        return actions, self._kept(behaviour)
+
+    def follow(self, view: View) -> None:
+        """Follow both ranges through the history of a view of the bot, as :meth:`strategy` does."""
+        self._read(view, -1, perf_counter() + self.time)
+
+    def copied(self) -> "ResolvingBot":
+        """Return a copy that follows the rest of the hand on its own."""
+        found = copy(self)
+        found._beliefs, found._comes, found._followed = list(self._beliefs), list(self._comes), copy(self._followed)
+        return found
+
+    def _read(self, view: View, hand: int, until: float) -> None:
         for number in range(self._seen, len(view.history)):
             self._follow(view, number, hand, until)
         self._seen = len(view.history)
+
+    def _decision(self, view: View, hand: int) -> tuple[list[tuple[str, int]], Floats]:
+        """Return the actions at a decision and the behaviour before :meth:`_kept`; `hand` may be −1, for any."""
+        until = perf_counter() + self.time
+        self._read(view, hand, until)
         if view.street == 0:
             # If the model has ended but the hand has not, call.
-            choices = self._followed.mixture(int(CLASS_OF_HAND[hand])) or {("call", 0): 1.0}
-            actions, likely = list(choices), self._kept(np.array(list(choices.values())))
-        else:
-            stage = Stage.before(view.table, view.history, view.street)
-            tree = self._tree(view, len(view.history), hand, until)
-            actions = [(name.partition(" ")[0], stage.total(name)) for name in tree.actions(self._node)]
-            likely = self._kept(tree.behaviour(self._node)[:, hand])
-        return _legal(view, *actions[rng.choice(len(actions), p=likely)])
+            choices = self._followed.mixture() or {("call", 0): np.ones(len(CLASSES))}
+            return list(choices), np.array(list(choices.values()))[:, CLASS_OF_HAND]
+        stage = Stage.before(view.table, view.history, view.street)
+        tree = self._tree(view, len(view.history), hand, until)
+        actions = [(name.partition(" ")[0], stage.total(name)) for name in tree.actions(self._node)]
+        return actions, tree.behaviour(self._node)
 
     def _kept(self, behaviour: Floats) -> Floats:
         """Return the played part of a strategy, without rare actions."""
@@ -317,7 +370,7 @@ class ResolvingBot:
 
 
 def _legal(view: View, word: str, amount: int) -> str:
-    """Return the intended action, or the nearest legal one."""
+    """Return the intended action, or the nearest legal one, as a history writes it."""
     if word == "fold" and view.price:
         return "fold"
     if word in ("fold", "check", "call") or not view.most:

@@ -307,11 +307,12 @@ class PublicLayout:
         payoff = leaves.payoff
         assert isinstance(payoff, CardPayoff)
         boards = np.unique(self.form.boards[leaves.nodes]).tolist()
-        return all(
-            np.isin(self.form.present[board][player], payoff.alive[player]).all()
-            for board in boards
-            for player in (0, 1)
-        )
+        for player, states in enumerate(self.form.states):
+            there = np.zeros(len(states), dtype=bool)
+            there[payoff.alive[player]] = True
+            if not all(there[self.form.present[board][player]].all() for board in boards):
+                return False
+        return True
 
     def _shape(
         self, nodes: Indices, arities: Indices, entries: Indices, leaves: tuple[tuple[Indices, Floats, Indices], ...]
@@ -569,9 +570,8 @@ class PublicLayout:
 
     def state(self, number: Any, predicting: bool = False, num_rows: int = 0) -> PlayArrays:
         """Return regrets and sums of zero."""
-        regrets, sums, forecast = (tuple(np.zeros(size, dtype=number) for size in self.sizes) for _ in range(3))
-        if not predicting:
-            forecast = (np.zeros(0, dtype=number), np.zeros(0, dtype=number))
+        kept = self.sizes, self.sizes, self.sizes if predicting else (0, 0)
+        regrets, sums, forecast = (tuple(np.zeros(size, dtype=number) for size in sizes) for sizes in kept)
         scales = None
         if number is np.uint16:
             scales = tuple(np.zeros(int(count), dtype=np.float32) for count in self.scales[-1])

@@ -26,11 +26,19 @@ def test_json_and_table(capsys):
     assert (record["hands"], record["deals"], record["forfeits"], record["interrupted"]) == (40, 20, 0, False)
     assert record["table"] == {"seats": 2, "stack": 2000, "small_blind": 50, "big_blind": 100}
     assert record["results"][0]["mbb_per_hand"] == -record["results"][1]["mbb_per_hand"]
-    assert set(record["variance"]["saved"]) == {"equity", "duplicate", "both"}
+    saved = record["variance"]["saved"]
+    assert set(saved) == {"equity", "duplicate", "both", "luck_free"}
+    assert saved["luck_free"] > 0.5
+    for kind in ("raw", "luck_free"):
+        first, second = (each[kind]["mbb_per_hand"] for each in record["results"])
+        ends = record["results"][0][kind]["confidence_interval"]
+        assert first == pytest.approx(-second)
+        assert ends[0] < first < ends[1]
     assert main(["match", *arguments]) == 0
     shown = capsys.readouterr().out
     assert "40 (20 deals in all rotations)" in shown
     assert f"{record['mbb_per_hand']:+.1f} mBB/hand in [{low:+.1f}, {high:+.1f}]" in shown
+    assert f"first bot, luck-free  {record['results'][0]['luck_free']['mbb_per_hand']:+.1f} mBB/hand" in shown
 
 
 def test_without_duplicate_every_hand_is_a_deal(capsys):
@@ -38,6 +46,7 @@ def test_without_duplicate_every_hand_is_a_deal(capsys):
     assert (record["hands"], record["deals"], record["duplicate"]) == (10, 10, False)
     assert record["table"]["big_blind"] == 25
     assert record["variance"]["saved"]["duplicate"] is None
+    assert record["results"][0]["luck_free"] is None  # three seats
 
 
 def test_forfeits_are_counted_and_listed(capsys, tmp_path):

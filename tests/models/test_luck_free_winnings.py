@@ -1,5 +1,7 @@
 """Winnings without the luck of the board."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -98,3 +100,65 @@ def test_without_a_board_nothing_changes_and_three_seats_are_refused() -> None:
     record = play_hand(three, deck, [Folds(0)] * 3, [fresh()] * 3)
     with pytest.raises(InvalidGameError, match="the table has 3 seats, expected 2"):
         luck_free_winnings(record, fresh())
+
+
+class Mixing(Bets):
+    """Draws from a mixture that it states, by a script; without one it takes the first action."""
+
+    def __init__(self, script: list[int]) -> None:
+        self.script, self.mixture, self.chance, self.menus = list(script), {}, 1.0, []
+
+    def act(self, view: object, rng: np.random.Generator) -> str:
+        if view.price:
+            self.mixture = {"fold": 0.2, "call": 0.5}
+        else:
+            self.mixture = {"check": 0.7}
+        if view.most:
+            self.mixture[f"{view.aggressive} {view.least}"] = 0.2
+            self.mixture["all-in"] = 0.1
+        chances = np.array(list(self.mixture.values()))
+        self.mixture = dict(zip(self.mixture, (chances / chances.sum()).tolist(), strict=True))
+        number = self.script[len(self.menus)] if len(self.menus) < len(self.script) else 0
+        self.menus.append(len(self.mixture))
+        action = list(self.mixture)[number]
+        self.chance *= self.mixture[action]
+        return action
+
+
+def test_the_luck_of_a_stated_mixture_has_mean_zero() -> None:
+    """Over all actions of the mixing bot, against one that answers by fixed rules, with the same cards."""
+    free, without, chances = [], [], []
+    scripts: list[list[int]] = [[]]
+    while scripts:
+        script = scripts.pop()
+        bot = Mixing(script)
+        record = play_hand(Table(stack=600), read_cards(DECK), [RaiseBot(0.5), bot], [fresh(), fresh()])
+        full = script + [0] * (len(bot.menus) - len(script))
+        for place in range(len(script), len(full)):  # the other actions at later decisions
+            scripts += [[*full[:place], number] for number in range(1, bot.menus[place])]
+        chances.append(bot.chance)
+        free.append(luck_free_winnings(record, fresh())[0])
+        without.append(luck_free_winnings(replace(record, mixtures=()), fresh())[0])
+    assert sum(chances) == pytest.approx(1.0)
+    assert len(chances) > 10
+    decisions = np.subtract(free, without)
+    assert np.abs(decisions).max() > 50.0
+    assert decisions @ chances == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_luck_of_the_river_has_mean_zero() -> None:
+    """Over all rivers, the luck is that of a hand that ends on the turn."""
+
+    class FoldsTheTurn(Bets):
+        def act(self, view: object, rng: np.random.Generator) -> str:
+            return "fold" if view.street == 2 else super().act(view, rng)
+
+    def luck(bot: Bets, river: int) -> float:
+        record = play_hand(Table(), [*cards[:8], river], [bot, CallBot()], [fresh(), fresh()])
+        return record.won[0] - luck_free_winnings(record, fresh())[0]
+
+    cards = read_cards(DECK)
+    rivers = sorted(set(range(52)) - set(cards[:8]))
+    lucks = [luck(Bets(1), river) for river in rivers]
+    assert np.std(lucks) > 100.0
+    assert np.mean(lucks) == pytest.approx(luck(FoldsTheTurn(1), rivers[0]))

@@ -115,7 +115,7 @@ def blueprint() -> ModelBlueprint:
 def test_the_bot_keeps_values_within_streets_and_on_the_river(blueprint: ModelBlueprint) -> None:
     pytest.importorskip("pokerkit")
     table = Table(stack=4_000)
-    bot = Noting(blueprint, plans=PLANS, gadget="resolving", learns=False)
+    bot = Noting(blueprint, plans=PLANS, gadget="resolving", p=0.0, learns=False)
     bot.noted = []
     rngs = [np.random.default_rng([3, seat]) for seat in (0, 1)]
     record = play_hand(table, shuffled_deck(table, np.random.default_rng(3)), [bot, Raiser()], rngs)
