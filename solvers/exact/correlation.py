@@ -140,8 +140,8 @@ def _fallback(problem: Correlated, best: _Attempt, seconds: float) -> _Attempt:
         if moved is None:
             return best
         number, columns = len(moved[0]), np.zeros(polytope.size)
-        for profile in zip(*moved, strict=True):
-            columns += polytope.of_plans(*profile)
+        for both in zip(*moved, strict=True):
+            columns += polytope.of_plans(*both)
         same = all(map(np.array_equal, moved, run.mixture.plans))
         why = "" if same else "to meet the constraints"
     state = MixedPlan.of_columns(polytope, columns / number, number, why)
