@@ -1,9 +1,12 @@
 """Trigger-regret minimisation: joint play that approaches an extensive-form correlated equilibrium."""
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 
-from ..models.correlation import DeviationSums, JointRecommendation, StrategyMixture
-from ..seqform.arrays import Floats
+from ..models.correlation import DeviationSums, JointRecommendation, StrategyMixture, Triggers
+from ..seqform.arrays import Floats, Indices
 from ..seqform.checks import check_whole
 from ..seqform.errors import InvalidOptionError, UnsupportedProblemError
 from ..seqform.game import Game
@@ -65,6 +68,7 @@ class CorrelatedRun:
         self.game = game
         self._learners = [_Learner(treeplex) for treeplex in form.treeplexes]
         self._played: list[list[Floats]] = []
+        self._mixture: StrategyMixture | None = None
 
     @property
     def iterations(self) -> int:
@@ -99,8 +103,11 @@ class CorrelatedRun:
         InvalidOptionError
             If there has been no iteration.
         """
-        self._checked()
-        return StrategyMixture(self.game.sequence_form, tuple(map(np.array, zip(*self._played, strict=True))))
+        if self._mixture is None or self._mixture.num_profiles != self.iterations:
+            self._checked()
+            plans = tuple(map(np.array, zip(*self._played, strict=True)))
+            self._mixture = StrategyMixture(self.game.sequence_form, plans)
+        return self._mixture
 
     @property
     def last_plans(self) -> list[Floats]:
@@ -167,7 +174,7 @@ class CorrelatedRun:
         for number, learner in enumerate(self._learners):
             fill({f"{name} {number}": array for name, array in learner.lasting.items()}, saved)
         played = [saved[f"played {number}"] for number in range(len(self._learners))]
-        self._played = [list(profile) for profile in zip(*played, strict=True)]
+        self._played, self._mixture = [list(profile) for profile in zip(*played, strict=True)], None
 
     def _checked(self) -> int:
         if not self.iterations:
@@ -188,31 +195,29 @@ class _Learner:
         self.weights = np.zeros(len(self.triggers))
         self.regrets = np.zeros(deviations.num_sequences)
         self.trigger_regrets = np.zeros(len(self.triggers))
-        # The copies of each infoset lie side by side, the ones that begin at the infoset itself last.
-        infosets, _ = self.triggers.copies
-        self._bounds = np.searchsorted(infosets, np.arange(own.num_infosets + 1)).tolist()
+        self._steps = list(_steps(self.triggers))
 
     def next_plan(self) -> Floats:
         """Return the fixed point of the weighted deviations."""
-        own, triggers = self.own, self.triggers
-        weights, behaviour = self.weights, own.behaviour(self.plan)
+        own, weights, behaviour = self.own, self.weights, self.own.behaviour(self.plan)
         sequences = self.deviations.plan(self.behaviour)
         plan, above = np.zeros(own.num_sequences), np.zeros(own.num_sequences)
         plan[0] = 1.0
-        offsets, parents, places = own.offsets.tolist(), own.parents.tolist(), self.deviations.offsets
-        for infoset, (first, last) in enumerate(zip(self._bounds, self._bounds[1:], strict=False)):
-            here = slice(offsets[infoset], offsets[infoset + 1])
-            count, parent = here.stop - here.start, parents[infoset]
-            reach = plan[parent]
-            copies = sequences[places[first] : places[last]].reshape(last - first, count)
-            before = triggers.copies[1][first : last - count]
-            new = weights[here.start - 1 : here.stop - 1]
-            into = (weights[before] * plan[before + 1]) @ copies[:-count] + _INERTIA * reach * behaviour[here]
-            system = np.diag(new + (above[parent] + _INERTIA)) - (new[:, None] * copies[-count:]).T
-            found = np.maximum(np.linalg.solve(system, into), 0.0)
-            total = found.sum()
-            plan[here] = found * (reach / total) if total > 0.0 else reach * behaviour[here]
-            above[here] = above[parent] + new
+        for step in self._steps:
+            moved = weights[step.triggers] * plan[step.triggers + 1] * sequences[step.inner]
+            into = np.bincount(step.targets, moved, own.num_sequences)
+            for group in step.groups:
+                here, reach, passed = group.sequences, plan[group.parents, None], above[group.parents, None]
+                new, copies = weights[here - 1], sequences[group.copies]
+                systems = -(new[:, :, None] * copies).transpose(0, 2, 1)
+                diagonal = np.arange(here.shape[1])
+                systems[:, diagonal, diagonal] += new + passed + _INERTIA
+                right = into[here] + _INERTIA * reach * behaviour[here]
+                found = np.maximum(np.linalg.solve(systems, right[:, :, None])[:, :, 0], 0.0)
+                total = found.sum(axis=1, keepdims=True)
+                shares = np.where(total > 0.0, found / np.where(total > 0.0, total, 1.0), behaviour[here])
+                plan[here] = reach * shares
+                above[here] = passed + new
         self.plan = plan
         return plan
 
@@ -244,3 +249,40 @@ class _Learner:
             "paid": self.sums.paid,
             "obeyed": self.sums.obeyed,
         }
+
+
+class _Group(NamedTuple):
+    """Infosets of a level with equally many actions."""
+
+    parents: Indices  # (k,)
+    sequences: Indices  # (k, actions)
+    copies: Indices  # (k, actions, actions): by recommendation, the sequences of the deviation that begins there
+
+
+class _Step(NamedTuple):
+    """A level of infosets, whose fixed points depend on those of the levels above."""
+
+    inner: Indices  # the sequences of deviations that began above
+    triggers: Indices  # of each of these
+    targets: Indices  # the player's own sequence of each of these
+    groups: list[_Group]
+
+
+def _steps(triggers: Triggers) -> Iterator[_Step]:
+    """Yield the levels from the root on."""
+    own, (infosets, origins) = triggers.own, triggers.copies
+    counts = own.num_actions[infosets]
+    at, from_above = np.repeat(infosets, counts), ~np.repeat(triggers.is_first, counts)
+    origin, (targets, _) = np.repeat(origins, counts), triggers.played
+    # The copies of an infoset lie side by side, and those that begin at the infoset itself are the last ones.
+    ends = np.searchsorted(infosets, np.arange(own.num_infosets), side="right")
+    for level in own.levels:
+        inner = np.flatnonzero(np.isin(at, level.infosets) & from_above)
+        groups = []
+        for number in np.unique(own.num_actions[level.infosets]).tolist():
+            chosen = level.infosets[own.num_actions[level.infosets] == number].astype(np.int64)
+            begins = triggers.treeplex.offsets[ends[chosen] - number].astype(np.int64)
+            copies = begins[:, None, None] + np.arange(number**2).reshape(number, number)
+            sequences = own.offsets[chosen].astype(np.int64)[:, None] + np.arange(number)
+            groups.append(_Group(own.parents[chosen].astype(np.int64), sequences, copies))
+        yield _Step(inner + 1, origin[inner], targets[inner], groups)

@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Floats
 from ..errors import InvalidStrategyError, shown
 from ..game import Game
+from ..polytope import Treeplex
 from ..sequence_form import SequenceForm, sequence_form_of
 from ..strategy import Profile, Strategy
 from ..strategy_files import parse_json
@@ -33,7 +35,8 @@ def profile_from_gambit(game: Game | SequenceForm, profile: Any) -> Profile:
 
     Notes
     -----
-    Players, infosets and actions are in pygambit's order, which is that of a depth-first walk of the file.
+    Players, infosets and actions are in pygambit's order, which is that of a depth-first walk of the file. Where a
+    mixed strategy never leads, ``as_behavior()`` has zeros for all actions; play there is uniform.
 
     Examples
     --------
@@ -62,7 +65,20 @@ def profile_from_gambit(game: Game | SequenceForm, profile: Any) -> Profile:
     treeplexes = sequence_form_of(game).treeplexes
     found = {player: np.ones(1) for player, treeplex in enumerate(treeplexes) if not treeplex.num_infosets}
     found |= parse_json(to_json(played), game).vectors
-    return Profile([Strategy(game, player, found[player]) for player in sorted(found)])
+    filled = {player: _filled(treeplexes[player], behaviour) for player, behaviour in found.items()}
+    return Profile([Strategy(game, player, filled[player]) for player in sorted(filled)])
+
+
+def _filled(treeplex: Treeplex, behaviour: Floats) -> Floats:
+    """Return a behaviour strategy with uniform play instead of zeros where the player's own strategy never leads."""
+    if not treeplex.num_infosets:
+        return behaviour
+    is_empty = np.add.reduceat(behaviour[1:], treeplex.offsets[:-1] - 1) == 0.0
+    is_empty &= treeplex.plan(behaviour)[treeplex.parents] == 0.0
+    spread = np.repeat(is_empty, treeplex.num_actions)
+    filled = behaviour.copy()
+    filled[1:] = np.where(spread, treeplex.uniform_behaviour()[1:], behaviour[1:])
+    return filled
 
 
 def _nested(profile: Any) -> list[list[list[Any]]]:

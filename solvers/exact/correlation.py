@@ -140,10 +140,10 @@ def _fallback(problem: Correlated, best: _Attempt, seconds: float) -> _Attempt:
         if moved is None:
             return best
         number, columns = len(moved[0]), np.zeros(polytope.size)
-        for profile in zip(*moved, strict=True):
-            columns += polytope.of_plans(*profile)
-        same = all(map(np.array_equal, moved, run.mixture.plans))
-        why = "" if same else "to meet the constraints"
+        for both in zip(*moved, strict=True):
+            columns += polytope.of_plans(*both)
+        kept = (plans[:number] for plans in run.mixture.plans)
+        why = "" if all(map(np.array_equal, moved, kept)) else "to meet the constraints"
     state = MixedPlan.of_columns(polytope, columns / number, number, why)
     given = {PLAN: state.columns}
     profile = nearest_profile(problem.game, (state.marginal(0), state.marginal(1)))

@@ -168,6 +168,16 @@ def test_profiles_of_pygambit_are_taken(kuhn):
         profile_from_gambit(kuhn, 3)
 
 
+def test_play_where_a_mixed_strategy_of_pygambit_never_leads_is_uniform(kuhn):
+    played = [each.to_dict() for each in random_profile(kuhn)]
+    played[0] |= {"J_": {"p": 0.0, "b": 1.0}, "J_pb": {"p": 0.0, "b": 0.0}}  # by as_behavior()
+    found = profile_from_gambit(kuhn, Labelled([(None, list(each.items())) for each in one.values()] for one in played))
+    assert found[0].to_dict() == played[0] | {"J_pb": {"p": 0.5, "b": 0.5}}
+    played[0]["J_"] = {"p": 0.5, "b": 0.5}
+    with pytest.raises(InvalidStrategyError, match=r"'J_pb' has probabilities \[0.0, 0.0\]"):
+        profile_from_gambit(kuhn, Labelled([(None, list(each.items())) for each in one.values()] for one in played))
+
+
 def test_lines_of_gambit_may_hold_several_equilibria(kuhn, tmp_path):
     profiles = [random_profile(kuhn, seed) for seed in range(3)]
     lines = [",".join(["NE", *(repr(p) for each in one for p in each.behaviour[1:].tolist())]) for one in profiles]
