@@ -24,6 +24,7 @@ from scipy.optimize import linprog
 from treeplex import (
     BestNash,
     Game,
+    ImperfectRecallError,
     InvalidOptionError,
     InvalidStrategyError,
     Nash,
@@ -181,11 +182,101 @@ def test_kuhn_poker_in_fractions():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("refine", ["undominated", "quasi-perfect"])
-def test_leduc_with_merged_suits(refine):
-    game = load_game("leduc:merge_suits=true")
-    solution = refined(game, refine)
-    assert solution.value == solve(Nash(game), "rational").value
-    assert float(solution.value) == pytest.approx(-0.0856064240780, abs=1e-12)
+@pytest.mark.parametrize("ranks", [3, 4, 5, 6])
+def test_leduc_with_merged_suits(ranks, refine):
+    game = load_game(f"leduc:merge_suits=true,ranks={ranks}")
+    solution, plain = refined(game, refine), solve(Nash(game), "rational")
+    assert solution.value == plain.value
+    if ranks == 3:
+        assert float(solution.value) == pytest.approx(-0.0856064240780, abs=1e-12)
+    if refine == "quasi-perfect":
+        assert inferior_infosets(solution) == []
+        assert inferior_infosets(plain, solution.state.plans)  # a plain equilibrium errs off the path
+
+
+def test_a_king_that_a_plain_equilibrium_folds_is_called():
+    game = load_game("kuhn")
+    plain = solve(Nash(game), "rational")
+    assert plain.profile[0]["K_"]["b"] == 1  # so that K_pb is not reached
+    assert plain.profile[0]["K_pb"]["p"] > 0
+    assert plain.exact.exploitability == 0
+    found = is_quasi_perfect(game, plain)
+    assert (found.verdict, found.infoset, found.action, found.better) == ("no", "K_pb", "p", "b")
+    solution = refined(game, "quasi-perfect")
+    assert fractions(solution, 0, "K_pb") == {"p": 0, "b": 1}
+    assert inferior_infosets(solution) == []
+    assert (0, "K_pb") in inferior_infosets(plain, solution.state.plans)
+
+
+def inferior_infosets(solution, plans=None):
+    """The infosets at which a strategy is not a best response from there on, by leaves and in fractions.
+
+    The opponent plays the given plans of full support, for two small ε: those that prove the refinement by default.
+    """
+    form = solution.problem.game.sequence_form
+    leaves = form.leaves
+    chance = [Fraction(one).limit_denominator(10**6) for one in leaves.chance.tolist()]
+    paid = [Fraction(one) for one in leaves.payoffs[:, 0].tolist()]
+    found = set()
+    for small, player in itertools.product((Fraction(1, 10**7), Fraction(1, 10**12)), (0, 1)):
+        treeplex, played = form.treeplexes[player], in_fractions(solution, player)
+        trembling = sum(
+            one * small**power for power, one in enumerate((plans or solution.state.plans)[1 - player])
+        ).tolist()
+        assert min(trembling) > 0
+        best = [Fraction(0)] * treeplex.num_sequences
+        for sequences, probability, payoff in zip(leaves.sequences.tolist(), chance, paid, strict=True):
+            worth = payoff if player == 0 else -payoff
+            best[sequences[player]] += worth * probability * trembling[sequences[1 - player]]
+        own = list(best)
+        ranges = list(pairwise(treeplex.offsets.tolist()))
+        for infoset in reversed(range(treeplex.num_infosets)):
+            here = range(*ranges[infoset])
+            most, mine = max(best[one] for one in here), sum(played[one] * own[one] for one in here)
+            if mine != most:
+                found.add((player, treeplex.infoset_labels[infoset]))
+            best[treeplex.parents[infoset]] += most
+            own[treeplex.parents[infoset]] += mine
+    return sorted(found)
+
+
+def in_fractions(solution, player):
+    """The behaviour of a solution; that of a plain one is read from its plan where it is reached."""
+    if solution.exact.behaviour is not None:
+        return solution.exact.behaviour[player]
+    strategy, plan = solution.profile[player], solution.exact.plans[player]
+    parents = [0, *np.repeat(strategy.treeplex.parents, strategy.treeplex.num_actions).tolist()]
+    return [
+        plan[one] / plan[parent] if plan[parent] else Fraction(strategy.behaviour[one])
+        for one, parent in enumerate(parents)
+    ]
+
+
+@pytest.mark.slow
+def test_zero_sum_games_of_gambits_catalogue(tmp_path):
+    catalogue = pytest.importorskip("pygambit.catalog")
+    values = {}
+    for slug in catalogue.games()["Game"]:
+        judged = catalogue.load(slug)
+        if len(judged.players) != 2:
+            continue
+        try:
+            (tmp_path / "judged.efg").write_text(judged.to_efg())
+            game = load_game(str(tmp_path / "judged.efg"))
+            solution = solve(Nash(game, refine="quasi-perfect"))
+        except (OSError, ImperfectRecallError, UnsupportedProblemError):  # matrices, and games that are not zero-sum
+            continue
+        assert is_quasi_perfect(game, solution)
+        assert solution.value == refined(game, "proper").value == refined(game, "undominated").value
+        values[slug] = solution.value
+    third = Fraction(1, 3)
+    assert values == {
+        "books/myerson1991/fig2_1": third,
+        "books/vonstengel2022/fig10.1": 9,
+        "books/vonstengel2022/fig10.12": third,
+        "journals/mor/vonstengelforges2008/fig6": 0,
+        "journals/other/reiley2008/fig1": third,
+    }
 
 
 # Against enumeration
