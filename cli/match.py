@@ -117,7 +117,7 @@ def match(
             metavar="A B [C…]",
             parser=_bot,
             help="Two to six bots: call, fold, random, raise:pots=P, threshold, resolving, portfolio:BOT+BOT, "
-            "defending, python:module=M,object=NAME, json:command=COMMAND, acpc:command=COMMAND, a bot from an "
+            "defending, lbr, python:module=M,object=NAME, json:command=COMMAND, acpc:command=COMMAND, a bot from an "
             "extension, or a bot file (.toml).",
         ),
     ],
@@ -259,7 +259,9 @@ def _print(record: dict[str, Any], found: "MatchResult") -> None:
         if first is not None:
             rows.append(Row("forfeit_log", f"{record['bots'][first.bot]}: {first.reason}", label=label))
     if found.variance is not None:
-        saved = [f"{name.replace('_', '-')} {part:.0%}" for name, part in found.variance.saved.items() if part is not None]
+        saved = [
+            f"{name.replace('_', '-')} {part:.0%}" for name, part in found.variance.saved.items() if part is not None
+        ]
         rows += [
             Row("variance", found.variance.plain**0.5 / 1000, error, " big blinds per hand", "standard deviation"),
             Row("variance", saved, several(str), label="variance saved"),

@@ -390,15 +390,14 @@ class _LocalResponse(_Forgetful):
     name: ClassVar[str] = "lbr"
 
     def bot(self, table: Table) -> Bot:
-        from .local_response import LocalResponseBot
-        from .resolving import ResolvingBot
-
-        opponent = find_bot(self.to, table)
-        if not isinstance(opponent, ResolvingBot) or opponent.learns:
+        opponent = declared_bot(self.to)
+        if not isinstance(opponent, _Resolving) or opponent.learns:
             raise InvalidStrategyError(
                 f"bot lbr: to = {one_line(self.to, 60)}, expected a bot resolving with learns=false"
             )
-        return LocalResponseBot(opponent)
+        from .local_response import LocalResponseBot
+
+        return LocalResponseBot(opponent.bot(table))
 
 
 @dataclass

@@ -70,8 +70,8 @@ class LocalResponseBot:
     def begin(self, table: Table, seat: int) -> None:
         """Start a hand."""
         self._opponent.begin(table, 1 - seat)
-        #: The opponent's play so far, and if the last action was a raise, after it.
-        self._known = self._opponent
+        #: The opponent's play up to the last decision, and after the action that was chosen there.
+        self.followed = self._known = self._opponent
 
     def end(self, result: HandResult) -> None:
         """Do nothing."""
@@ -81,6 +81,7 @@ class LocalResponseBot:
         other, price = 1 - view.seat, view.price
         seen = replace(view, seat=other)
         self._known.follow(seen)
+        self.followed = self._known
         weights = self._known.ranges[other] * alive((*view.hand, *view.board), np.arange(len(HANDS)))
         wins = _chances(view.hand, view.board, rng)
         pot, share = view.pot, _mean(wins, weights)
