@@ -7,8 +7,8 @@
 Times are wall-clock times, the smallest of seven; thread counts take turns. The table is for CFR+ after 500 iterations.
 With --batches it is for external sampling, with the time of one walk for each player, in batches and one by one. If any
 bits differ, the script reports it and fails.
-With --side-by-side it is for external sampling by threads that share regrets without locks, with the CPU time of a walk
-too: it rises if the threads wait for each other's cache lines.
+With --side-by-side it is for external sampling by threads that walk on copies of the regrets, with the CPU time of a
+walk too: it rises if the threads wait for each other or for each other's cache lines.
 """
 
 import argparse
@@ -21,11 +21,14 @@ from rich.table import Table
 
 from treeplex import load_game
 from treeplex.seqform.budget import available_cores
+from treeplex.solvers.iteration import NEVER
 from treeplex.solvers.methods.rules import CFR_PLUS, SamplingRule
 from treeplex.solvers.regret.kernel import Kernel, kernel_of
 from treeplex.solvers.sampling.sampler import Sampler, SamplerState, tree_for
 
 GAMES = "leduc", "leduc:ranks=8", "leduc:ranks=10", "leduc:ranks=13", "liars_dice:sides=6", "goofspiel:cards=6"
+#: With --side-by-side: the histories touched before the measurement, and by each thread in a round of it.
+SETTLED, TURN = 50_000_000, 1_000_000
 SAMPLED = "leduc", "leduc:ranks=10", "liars_dice", "liars_dice:sides=6", "goofspiel:cards=5"
 
 
@@ -79,21 +82,21 @@ def beside(sampler: Sampler, threads: int, rounds: int) -> tuple[float, float, f
     """Return the least microseconds of one walk for each player, on one thread and on several, and the CPU time."""
     runs = [SamplingRule(), SamplingRule(threads=threads)]
     states = [sampler.initial_state(rule, 1) for rule in runs]
-    walks = 2000
     for rule, state in zip(runs, states, strict=True):
-        sampler.run(state, rule, 20_000)
+        sampler.run(state, rule, NEVER, SETTLED)
     times = np.empty((rounds, 2, 2))
     for turn in range(rounds):
         for place, (rule, state) in enumerate(zip(runs, states, strict=True)):
-            begun, used = time.perf_counter(), time.process_time()
-            sampler.run(state, rule, walks)
-            times[turn, place] = time.perf_counter() - begun, time.process_time() - used
-    alone, together = 1e6 * times.min(axis=0) / walks
+            done, begun, used = state.iterations, time.perf_counter(), time.process_time()
+            sampler.run(state, rule, NEVER, state.touched + rule.threads * TURN)
+            spent = time.perf_counter() - begun, time.process_time() - used
+            times[turn, place] = np.array(spent) / (state.iterations - done)
+    alone, together = 1e6 * times.min(axis=0)
     return alone[0], together[0], together[1] / alone[1]
 
 
 def side_by_side(games: list[str], threads: int, rounds: int) -> Table:
-    """Return the table of walks on shared regrets."""
+    """Return the table of walks side by side."""
     table = Table("game", "one thread, µs", f"threads={threads}, µs", "times faster", "CPU time")
     for game in games:
         alone, together, used = beside(Sampler(tree_for(load_game(game))), threads, rounds)
@@ -143,8 +146,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="How much faster more threads iterate, and sample.")
     parser.add_argument("games", nargs="*", metavar="GAME")
     parser.add_argument("--batches", help="walks of each player in an iteration of sampling, with commas between")
-    parser.add_argument("--side-by-side", action="store_true", help="threads that share regrets without locks")
-    parser.add_argument("--rounds", type=int, default=100, help="rounds of --side-by-side, 2,000 walks each")
+    parser.add_argument("--side-by-side", action="store_true", help="threads that walk on copies of the regrets")
+    parser.add_argument("--rounds", type=int, default=50, help="rounds of --side-by-side")
     asked = parser.parse_args()
     counts = sorted({1, 2, available_cores()})
     if asked.side_by_side:

@@ -12,7 +12,7 @@ from ..seqform.sheet import Row, Sheet, count, error, seconds, setting, several
 from ..seqform.standard_error import StandardError
 from .errors import CommandLineError, ExitStatus, deferring_interrupts, print_interrupted
 from .files import STANDARD_OUTPUT, Record, check_files, writing
-from .options import JsonOption, reader, whole
+from .options import JsonOption, processes, reader, whole
 from .outputs import Outputs
 from .progress import filling, waiting
 from .tables import print_sheet
@@ -31,15 +31,6 @@ _KEYS = (
 _hands = reader(int, "a whole number of at least 1, such as 1000", minimum=1, maximum=2**53, large=True)
 chips_of = reader(int, "a whole number of chips, at least 1, such as 20000", minimum=1, maximum=2**53, large=True)
 _seconds = reader(float, "a number of seconds above 0, such as 2", above=0)
-_whole_jobs = reader(int, _JOBS := "a whole number of at least 1, or -1 for one per core", minimum=-1, maximum=1024)
-
-
-def _jobs(text: str) -> int:
-    """Read the number of processes."""
-    found: int = _whole_jobs(text)
-    if not found:
-        raise typer.BadParameter(f"{as_typed(text)}, expected {_JOBS}")
-    return found
 
 
 def _bot(text: str) -> str:
@@ -86,7 +77,7 @@ class Seating:
         Any, typer.Option(metavar="S/B", parser=blinds_of, help="Small and big blind, in chips; 50/100 by default.")
     ] = "50/100"
     jobs: Annotated[
-        int, typer.Option(metavar="N", parser=_jobs, help="Play in N processes, by default 1; -1 for one per core.")
+        int, typer.Option(metavar="N", parser=processes, help="Play in N processes, by default 1; -1 for one per core.")
     ] = 1
 
     def table(self, seats: int = 2) -> "HoldemTable":

@@ -66,6 +66,17 @@ seconds = reader(float, "a number of seconds of at least 0, such as 60", minimum
 whole = reader(int, "a whole number from 0 to 2^53, such as 1000", minimum=0, maximum=2**53, large=True)
 
 
+_processes = reader(int, _PROCESSES := "a whole number of at least 1, or -1 for one per core", minimum=-1, maximum=1024)
+
+
+def processes(text: str) -> int:
+    """Read the number of processes."""
+    found: int = _processes(text)
+    if not found:
+        raise typer.BadParameter(f"{as_typed(text)}, expected {_PROCESSES}")
+    return found
+
+
 class PotShare(float):
     """A tolerance in per cent of a reference amount of the game, such as the pot of a spot."""
 

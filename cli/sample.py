@@ -1,13 +1,14 @@
 """``treeplex sample``: sampling methods for games that are too large to enumerate."""
 
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..seqform.limits import answering, timed
+from ..seqform.limits import answering, now, timed
 from ..seqform.sheet import Row, Sheet, count, error, estimate, listed, setting, several
 from .errors import CommandLineError, ExitStatus, deferring_interrupts
 from .files import STANDARD_OUTPUT, Record, check_files
@@ -22,6 +23,8 @@ from .options import (
     choose_method,
     declared,
     method_options,
+    processes,
+    reader,
     seconds,
     tolerance,
     whole,
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
 _CONFIDENCE = 0.95
 _KEYS = (
     *("game", "parameters", "stopped", "message", "iterations", "touched", "infosets", "memory", "seconds", "time"),
-    *("payoffs", "gains", "regret_estimates", "constraints"),
+    *("payoffs", "gains", "local_best_response", "regret_estimates", "constraints", "runs"),
 )
 
 
@@ -103,6 +106,43 @@ class Storing:
 
 
 @dataclass(frozen=True)
+class Repeating:
+    """The number of independent runs."""
+
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=reader(int, "a whole number from 1 to 1000", minimum=1, maximum=1000),
+            help="Do N independent runs, with the seeds S, S+1 and so on, and average their strategies. Each run has "
+            "the limits that are given.",
+        ),
+    ] = None
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=processes,
+            help="With --runs, the number of processes, by default 1; -1 for one per core.",
+        ),
+    ] = None
+
+    def check(self, **others: Any) -> None:
+        """Refuse options that need a single run.
+
+        Raises
+        ------
+        CommandLineError
+            If one of them is given with several runs, or jobs without.
+        """
+        if self.runs is None and self.jobs is not None:
+            raise CommandLineError("--jobs is the number of processes of --runs; give --runs N")
+        given = next((name for name, value in others.items() if value), None)
+        if self.runs is not None and given is not None:
+            raise CommandLineError(f"--{given} is for a single run; leave out --runs or --{given}")
+
+
+@dataclass(frozen=True)
 class Estimating:
     """The estimates computed from the strategies afterwards."""
 
@@ -119,6 +159,15 @@ class Estimating:
             "player's possible gain.",
         ),
     ] = None
+    local_best_response: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=whole,
+            help="In a two-player zero-sum game, play N games with a local best response of each player, to estimate "
+            "from below how exploitable the strategies are.",
+        ),
+    ] = None
 
 
 @declared(_options)
@@ -130,6 +179,7 @@ def sample(
     seed: Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed; by default 0.")] = None,
     *,
     storing: Storing,
+    repeating: Repeating,
     estimating: Estimating,
     limiting: Limiting,
     checkpointing: Checkpointing,
@@ -147,21 +197,26 @@ def sample(
     if out == STANDARD_OUTPUT:
         raise CommandLineError("--out: strategies cannot be written to standard output; give a file name")
     check_files({"GAME": game}, out=out, json=json, html=html, **checkpointing.files)
+    repeating.check(folder=storing.folder, constrain=limiting.constrain, **checkpointing.files)
     if max_iterations is None and time_limit is None:
         raise CommandLineError("a run without --max-iterations or --time-limit never ends; give one of them")
     record = Record(json, _KEYS, game=game, method=method, seed=seed or 0, confidence=_CONFIDENCE)
     shown, games, respond = record.shown, estimating.games, estimating.respond
     with record.interruptible(stopped="interrupted"):
         with deferring_interrupts():
-            from ..solvers.sampling.streamed import StreamedMCCFR
             from ..solvers.sampling.streamed_play import streamed_gain, streamed_payoffs
 
         chosen = _method(method, options)
         loaded = record.load(game)
-        sampler = StreamedMCCFR(loaded, chosen, **limiting.limits, seed=seed, folder=storing.folder)
-        with timed("solving"):
-            run = _run(sampler, loaded, max_iterations, time_limit, shown, checkpointing.read())
-    interrupted, profile = run.stopped == "interrupted", sampler.profile
+        if estimating.local_best_response and loaded.num_players != 2:
+            raise CommandLineError(
+                f"--local-best-response is for two-player games, but {loaded.spec} has {loaded.num_players} players"
+            )
+        stopped, profile, found = _sampled(
+            loaded, chosen, seed, (max_iterations, time_limit), repeating,
+            limiting.limits | {"folder": storing.folder}, checkpointing, shown,
+        )  # fmt: skip
+    interrupted = stopped == "interrupted"
     outputs = Outputs(record)
     if not interrupted and games:
         with waiting(f"playing {games:,} games", shown=shown), answering("payoffs"):
@@ -170,7 +225,7 @@ def sample(
                 lambda: [vars(each) for each in streamed_payoffs(loaded, profile, max(games, 2))],
                 None,
             )
-    for player in range(sampler.num_players) if not interrupted and respond is not None else ():
+    for player in range(loaded.num_players) if not interrupted and respond is not None else ():
         with waiting(f"a response of player {player}", shown=shown), answering("responses"):
             gain = outputs.ask(
                 f"a response of player {player}",
@@ -181,20 +236,12 @@ def sample(
             )  # fmt: skip
             if gain is not None:
                 record["gains"] = [*(record["gains"] or ()), vars(gain.gain)]
-
-    def found() -> dict[str, Any]:
-        return {
-            "stopped": run.stopped,
-            "message": run.message,
-            "iterations": run.iterations,
-            "touched": run.touched,
-            "infosets": list(sampler.infosets),
-            "memory": sampler.memory,
-            "seconds": run.seconds,
-            "regret_estimates": _regrets(sampler),
-            "unmatched": [str(preference) for preference in sampler.unmatched],
-            "constraints": [vars(each) for each in sampler.constraints],
-        }
+    if not interrupted and estimating.local_best_response:
+        lbr_games = max(estimating.local_best_response, 2)
+        with waiting("local best responses", shown=shown), answering("responses"):
+            record["local_best_response"] = outputs.ask(
+                "local best responses", lambda: _local_best_response(loaded, profile, lbr_games, seed or 0), None
+            )
 
     return outputs.deliver(
         ExitStatus.INTERRUPTED if interrupted else ExitStatus.SUCCESS,
@@ -213,6 +260,83 @@ def _method(text: str, options: dict[str, Any]) -> "MCCFR":
     if isinstance(method, OutcomeSamplingMCCFR) and "baselines" not in text and options["baselines"] is None:
         method = replace(method, baselines="infoset")  # following every history takes the whole game
     return method  # type: ignore[no-any-return]
+
+
+def _sampled(
+    game: "Game",
+    method: "MCCFR",
+    seed: int | None,
+    limits: tuple[int | None, float | None],
+    repeating: Repeating,
+    options: dict[str, Any],
+    checkpointing: Checkpointing,
+    shown: bool,
+) -> tuple[str | None, Any, Callable[[], dict[str, Any]]]:
+    """Do one run, or several that are averaged; return how it stopped, the profile, and a function for the results."""
+    from ..solvers.sampling.streamed import StreamedMCCFR
+
+    iterations, time_limit = limits
+    if repeating.runs is None:
+        sampler = StreamedMCCFR(game, method, **options, seed=seed)
+        with timed("solving"):
+            run = _run(sampler, game, iterations, time_limit, shown, checkpointing.read())
+        return run.stopped, sampler.profile, lambda: _found([(sampler, run)]) | {"message": run.message}
+    from ..solvers.sampling.averaging import averaged_runs, finished_runs
+
+    began = now()
+    with waiting(f"{repeating.runs} runs of {method.name} on {game.spec}", shown=shown), timed("solving"):
+        ended = finished_runs(game, method, repeating.runs, seed, repeating.jobs or 1, (iterations, None, time_limit))
+        profile = averaged_runs([sampler for sampler, _ in ended])
+    runs = [
+        {
+            "seed": sampler.seed,
+            "stopped": run.stopped,
+            "iterations": run.iterations,
+            "touched": run.touched,
+            "infosets": list(sampler.infosets),
+            "seconds": run.seconds,
+        }
+        for sampler, run in ended
+    ]
+    taken = now() - began
+    # A limit other than the number of iterations is told, with the run that it stopped.
+    place = next((place for place, run in enumerate(runs) if run["stopped"] != "iterations"), 0)
+    message = f"run with seed {runs[place]['seed']}: {ended[place][1].message}"
+    infosets = [len(profile[player]) for player in range(game.num_players)]
+    changed = {"runs": runs, "seconds": taken, "message": message, "infosets": infosets}
+    return ended[place][1].stopped, profile, lambda: _found(ended) | changed
+
+
+def _found(ended: "list[tuple[StreamedMCCFR, StreamedRun]]") -> dict[str, Any]:
+    """Return the results of runs together; regrets are the means over all iterations of all runs."""
+    first, run = ended[0]
+    total = sum(each.iterations for _, each in ended)
+    shares = [(each.iterations / total if total else 0.0, _regrets(sampler)) for sampler, each in ended]
+    return {
+        "stopped": next((each.stopped for _, each in ended if each.stopped != "iterations"), "iterations"),
+        "iterations": total,
+        "touched": sum(each.touched for _, each in ended),
+        "infosets": list(first.infosets),
+        "memory": sum(sampler.memory for sampler, _ in ended),
+        "seconds": run.seconds,
+        "regret_estimates": [
+            None
+            if any(known[player] is None for _, known in shares)
+            else sum(share * known[player] for share, known in shares)
+            for player in range(first.num_players)
+        ],
+        "unmatched": [str(preference) for preference in first.unmatched],
+        "constraints": [vars(each) for each in first.constraints],
+    }
+
+
+def _local_best_response(game: "Game", profile: Any, games: int, seed: int) -> dict[str, Any]:
+    """Return an estimate of the exploitability from below."""
+    from ..solvers.sampling.local_response import estimate_exploitability
+
+    found = estimate_exploitability(game, profile, games, seed=seed, confidence=_CONFIDENCE)
+    payoffs = [{"mean": one.mean, "lower": one.lower, "upper": one.upper} for one in found.payoffs]
+    return {"mean": found.mean, "lower": found.lower, "upper": found.upper, "payoffs": payoffs, "games": games}
 
 
 def _run(
@@ -267,10 +391,21 @@ def sample_sheet(record: dict[str, Any]) -> Sheet:
         for name, heading in (("payoffs", "payoff of player"), ("gains", "gain of a response by player"))
         for player, found in enumerate(record[name] or ())
     ]
+    if record["local_best_response"] is not None:
+        estimates.append(
+            Row(
+                "local_best_response",
+                record["local_best_response"],
+                estimate,
+                "; exploitability is at least as large",
+                "gain of local best responses",
+            )
+        )
     return Sheet(
         [
             Row("game", record["game"]),
             Row("method", record["method"]),
+            Row("runs", record["runs"], lambda runs: f"{len(runs):,}", ", averaged"),
             Row("stopped", record["message"]),
             Row("iterations", record["iterations"], count),
             Row("touched", record["touched"], count, " histories"),

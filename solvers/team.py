@@ -46,6 +46,13 @@ def team_arrays(num_shares: int) -> TeamArrays:
     return TeamArrays(phase, claims, done, sums, address)
 
 
+def lined(number: int, size: int) -> Any:
+    """Return rows of zeros for a number of threads, each of whole cache lines if its size is a multiple of 8."""
+    room = np.zeros(number * size + LINE)
+    first = -(room.ctypes.data // room.itemsize) % LINE
+    return room[first : first + number * size].reshape(number, size)
+
+
 @functools.cache
 def _yielding() -> int:
     """Return the address of the function by which a thread lets others run."""
@@ -157,16 +164,6 @@ def wait_for_work(team: Any, phase: Any) -> Any:
 @functools.cache
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max(1, available_cores()), thread_name_prefix="treeplex")
-
-
-def side_by_side(call: Callable[[int], object], number: int) -> None:
-    """Make a number of calls at the same time, one per thread; the first runs on this thread. Wait for all."""
-    helpers = [_pool().submit(call, each) for each in range(1, number)]
-    try:
-        call(0)
-    finally:
-        for helper in helpers:
-            helper.result()
 
 
 if hasattr(os, "register_at_fork"):

@@ -141,7 +141,7 @@ class SamplingRule:
     batch : int
         In external sampling, the number of walks of each player between updates of regrets.
     threads : int
-        In external sampling without batches, the number of threads that walk on the same regrets without locks.
+        In external sampling without batches, the number of threads that walk on their own copies of the regrets.
     """
 
     sampling: Literal["external", "outcome"] = "external"

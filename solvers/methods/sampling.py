@@ -74,9 +74,9 @@ class ExternalSamplingMCCFR(MCCFR):
         policies from before the first, so that threads can divide them; see :ref:`walks-in-batches`. The result is
         the same, bit for bit, for any number of threads.
     threads : int
-        The number of threads that walk at the same time on shared regrets, without locks, from 1 to 256; see
-        :ref:`walks-side-by-side`. With more than one thread, two runs with the same seed differ. It cannot be combined
-        with ``batch``.
+        The number of threads that walk at the same time, each on its own copy of the regrets, from 1 to 256; see
+        :ref:`walks-side-by-side`. The result depends on the number, but is the same, bit for bit, on any number of
+        cores. It cannot be combined with ``batch``.
 
     Raises
     ------
@@ -87,7 +87,8 @@ class ExternalSamplingMCCFR(MCCFR):
     -----
     Lanctot, Waugh, Zinkevich and Bowling, "Monte Carlo sampling for regret minimization in extensive games", NeurIPS
     2009, section 3.2. Games need histories, which are stored as arrays. Up to 32 lanes, one for each 16 walks of a
-    batch, sum regrets separately, which takes up to 28 bytes per lane and sequence, or 36 with preferences.
+    batch, sum regrets separately, which takes up to 28 bytes per lane and sequence, or 36 with preferences. Each of
+    several ``threads`` takes up to 41 bytes per sequence, or 74 with preferences.
 
     Examples
     --------
@@ -106,7 +107,7 @@ class ExternalSamplingMCCFR(MCCFR):
     ] = dataclasses.field(default=1, kw_only=True)
     threads: Annotated[
         int,
-        About("number of threads that walk on shared regrets without locks", minimum=1, maximum=256, option=False),
+        About("number of threads that walk on their own copies of the regrets", minimum=1, maximum=256, option=False),
     ] = dataclasses.field(default=1, kw_only=True)
 
     name: ClassVar[str] = "es-mccfr"

@@ -16,7 +16,7 @@ from ...seqform.rules import Rules
 from ...seqform.strategy import Profile
 from ..methods import MCCFR
 from ..outcome import checked_seed
-from .streamed import StreamedMCCFR
+from .streamed import StreamedMCCFR, StreamedRun
 from .streamed_play import StreamedProfile, StreamedStrategy
 from .walks import in_proportion
 
@@ -143,22 +143,37 @@ def independent_runs(
     InvalidOptionError
         If a number is out of range, or no limit is given.
     """
+    return [sampler for sampler, _ in finished_runs(game, method, runs, seed, jobs, (iterations, touched, seconds))]
+
+
+def finished_runs(
+    game: Game | Rules,
+    method: MCCFR | str,
+    runs: int,
+    seed: int | None,
+    jobs: int | None,
+    limits: tuple[int | None, int | None, float | None],
+) -> list[tuple[StreamedMCCFR, StreamedRun]]:
+    """Do independent runs within limits on iterations, histories and seconds; return how each of them ended too."""
     count, first = check_whole(runs, "runs", InvalidOptionError, "[1, inf)"), checked_seed(seed)
-    limits = {"iterations": iterations, "touched": touched, "seconds": seconds}
-    if iterations is None and touched is None and seconds is None:
+    if all(limit is None for limit in limits):
         raise InvalidOptionError("the runs have no limit, expected iterations, touched or seconds")
     samplers = [StreamedMCCFR(game, method, seed=first + each) for each in range(count)]
     tasks = (joblib.delayed(_one_run)(game, method, each.seed, limits) for each in samplers)
-    for sampler, (numbers, arrays) in zip(samplers, joblib.Parallel(n_jobs=jobs)(tasks), strict=True):
+    ended = []
+    for sampler, (run, numbers, arrays) in zip(samplers, joblib.Parallel(n_jobs=jobs)(tasks), strict=True):
         sampler._restore(numbers, arrays)
-    return samplers
+        ended.append((sampler, run))
+    return ended
 
 
-def _one_run(game: Game | Rules, method: MCCFR | str, seed: int, limits: dict[str, Any]) -> tuple[Any, Any]:
-    """Do one run, and return its state in the form of a file."""
-    sampler = StreamedMCCFR(game, method, seed=seed)
-    sampler.run(limits["iterations"], touched=limits["touched"], seconds=limits["seconds"])
-    return sampler._numbers, sampler._arrays
+def _one_run(
+    game: Game | Rules, method: MCCFR | str, seed: int, limits: tuple[int | None, int | None, float | None]
+) -> tuple[StreamedRun, Any, Any]:
+    """Do one run, and return how it ended, and its state in the form of a file."""
+    sampler, (iterations, touched, seconds) = StreamedMCCFR(game, method, seed=seed), limits
+    run = sampler.run(iterations, touched=touched, seconds=seconds)
+    return run, sampler._numbers, sampler._arrays
 
 
 def _shares(weights: Sequence[float] | None, count: int, noun: str) -> list[float]:

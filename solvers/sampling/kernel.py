@@ -58,6 +58,8 @@ class ScratchArrays(NamedTuple):
     policies: Any
     values: Any
     plan: Any  # over positions
+    changed: Any = None  # side by side: whether external walks have changed the regrets of a block of eight positions
+    words: Any = None  # the same as 64-bit words
 
 
 @record
@@ -133,7 +135,7 @@ def write_policy(state: Any, start: Any, count: Any, policies: Any, place: Any) 
     raise NotImplementedError  # compiled code calls one of the two below
 
 
-def _count(state: Any, place: Any, weight: Any) -> None:
+def count_walk(state: Any, place: Any, weight: Any) -> None:
     """Count a walk or a visit, if there is a preference."""
     raise NotImplementedError
 
@@ -187,19 +189,19 @@ def _count_visit(state: Any, place: Any, weight: Any) -> None:
     state.visits[place] += weight
 
 
-def _prefers(state: Any) -> bool:
+def prefers(state: Any) -> bool:
     """Whether the type of a state has a preference."""
     return bool(state.instance_class is PreferringStateArrays)
 
 
 @overload(write_policy, jit_options=_LIKE_COMPILED)
 def _compile_policy(state: Any, start: Any, count: Any, policies: Any, place: Any) -> Any:
-    return _follow_preference if _prefers(state) else _match_regrets
+    return _follow_preference if prefers(state) else _match_regrets
 
 
-@overload(_count, jit_options=_LIKE_COMPILED)
+@overload(count_walk, jit_options=_LIKE_COMPILED)
 def _compile_count(state: Any, place: Any, weight: Any) -> Any:
-    return _count_visit if _prefers(state) else _count_nothing
+    return _count_visit if prefers(state) else _count_nothing
 
 
 def on_lane(state: Any, lanes: Any, lane: Any) -> Any:
@@ -220,7 +222,7 @@ def _preferences_on_lane(state: Any, lanes: Any, lane: Any) -> Any:
 
 @overload(on_lane, jit_options=_LIKE_COMPILED)
 def _compile_on_lane(state: Any, lanes: Any, lane: Any) -> Any:
-    return _preferences_on_lane if _prefers(state) else _regrets_on_lane
+    return _preferences_on_lane if prefers(state) else _regrets_on_lane
 
 
 @compiled
@@ -312,7 +314,9 @@ def traverse_external(
             to = find_place(lanes, lane, place, count)
             for each in range(count):
                 target[to + each] = max(target[to + each] + (values[first + each] - value), floor)
-            _count(state, to, 1.0)
+            count_walk(state, to, 1.0)
+            if scratch.changed is not None:
+                scratch.changed[to >> THREE] = scratch.changed[(to + count - ONE) >> THREE] = True
             depth, top = frame, first
         if depth == ZERO:
             break
@@ -408,7 +412,7 @@ def traverse_outcome(
                 own = before if each == action else (baselines[walker, slot + each] if learns else 0.0)
                 own += correction if each == action else 0.0
                 target[to + each] = max(target[to + each] + weight * (own - mean), floor)
-            _count(state, to, weight)
+            count_walk(state, to, weight)
         value = mean
     clock[ONE] += touched
 
@@ -478,7 +482,7 @@ def run_samplers(tree: Any, bases: Any, state: Any, target: Any, scratch: Any, r
                 traverse_external(tree, actor, run.floor, average, state, target, scratch, None, ZERO)
             else:
                 traverse_outcome(tree, actor, run, average, by_history, state, target, scratch, None, ZERO)
-            _count(state, np.uint64(bases[actor]), 1.0)
+            count_walk(state, np.uint64(bases[actor]), 1.0)
         clock[ZERO] += ONE
 
 
@@ -496,7 +500,7 @@ def _walk(
             average_on_a_path(tree, player, own, scratch, lanes, lane)
         target = lanes.regrets[lane]
         traverse_external(tree, player, -np.inf, averaging == SIMPLE, own, target, scratch, lanes, lane)
-        _count(own, find_place(lanes, lane, base, ONE), 1.0)
+        count_walk(own, find_place(lanes, lane, base, ONE), 1.0)
 
 
 @compiled
@@ -513,7 +517,7 @@ def add_section(state: Any, lanes: Any, section: Any, floor: Any) -> None:
                 sums[position + each] += lanes.sums[lane, place + each]
                 lanes.regrets[lane, place + each], lanes.sums[lane, place + each] = 0.0, 0.0
             if lanes.visits.shape[1] > 0:
-                _count(state, position, lanes.visits[lane, place])
+                count_walk(state, position, lanes.visits[lane, place])
                 lanes.visits[lane, place] = 0.0
             lanes.places[lane, position] = 0
             place += count

@@ -23,9 +23,10 @@ from ..methods.rules import LocalBias, SamplingRule
 from ..outcome import Options, Outcome, checked_seed
 from ..solution import RunState, Solution, starting_profile
 from ..style.preferences import preference_record
-from ..team import in_company, side_by_side, team_arrays
-from . import kernel
+from ..team import in_company, lined, team_arrays
+from . import kernel, side_by_side
 from .kernel import LaneArrays, PreferringStateArrays, RunNumbers, ScratchArrays, StateArrays
+from .side_by_side import BLOCK, CopyArrays
 from .splitmix import first_random_state
 from .tree import HistoryTree, history_tree
 
@@ -80,11 +81,17 @@ class SamplerState:
         For walks in batches: empty between iterations, except for their random numbers.
     streams : ndarray of uint64, shape (threads, 16), optional
         For threads that walk side by side, the clock of each thread: in column 2 the state of its random numbers.
+    shares : ndarray of float64, shape (threads, num_positions or more), optional
+        The sums of strategies on each thread's walks.
+    copies : CopyArrays, optional
+        The threads' copies of the other arrays, which equal these arrays between two calls of :meth:`Sampler.run`.
     """
 
     arrays: StateArrays | PreferringStateArrays
     lanes: LaneArrays | None = None
     streams: Any = None
+    shares: Any = None
+    copies: CopyArrays | None = None
 
     @property
     def iterations(self) -> int:
@@ -105,18 +112,29 @@ class SamplerState:
         if self.lanes is not None:
             changing["lanes"] = self.lanes.clock
         if self.streams is not None:
-            changing["streams"] = self.streams
+            changing |= {"streams": self.streams, "shares": self.shares}
         return changing
 
     def copy(self) -> "SamplerState":
         """Return an independent copy."""
         changing = {name: array.copy() for name, array in self.changing.items()}
-        lanes, streams = self.lanes, changing.pop("streams", None)
+        lanes, streams, shares = self.lanes, changing.pop("streams", None), changing.pop("shares", None)
         if lanes is not None:
             empty = {name: np.zeros_like(getattr(lanes, name)) for name in _EMPTIED}
             lanes = lanes._replace(clock=changing.pop("lanes"), **empty)
         visits = {"visits": changing["counts"]} if "counts" in changing else {}
-        return SamplerState(self.arrays._replace(**changing, **visits), lanes, streams)
+        return SamplerState(self.arrays._replace(**changing, **visits), lanes, streams, shares)
+
+    def restore(self, saved: Saved) -> None:
+        """Restore the arrays that iterations change."""
+        fill(self.changing, saved)
+        self.copies = None
+
+    @property
+    def sums(self) -> Floats:
+        """The sums of strategies over positions, of all threads."""
+        sums: Floats = self.arrays.sums
+        return sums if self.shares is None else sums + self.shares[:, : len(sums)].sum(axis=0)
 
 
 class Sampler:
@@ -143,6 +161,7 @@ class Sampler:
     def __init__(self, tree: HistoryTree, threads: int = 0) -> None:
         self.tree, self.threads = tree, threads or most_threads()
         self.scratch = self._room()
+        self._width = -(-tree.num_positions // (BLOCK * BLOCK)) * BLOCK * BLOCK  # whole words of blocks
         self._inside = np.ones(tree.num_positions, dtype=bool)
         self._inside[tree.bases[:-1]] = False  # the empty sequences
         self._starts = (
@@ -211,11 +230,12 @@ class Sampler:
         )
         in_batches = rule.batch > 1 and rule.sampling == "external"
         lanes = self._lanes(rule, seed, preference is not None) if in_batches or at_once else None
-        streams = None
+        streams = shares = None
         if rule.threads > 1:
-            streams = np.zeros((rule.threads, 16), dtype=np.uint64)  # threads write to cache lines of their own
+            streams, shares = np.zeros((rule.threads, 16), dtype=np.uint64), lined(rule.threads, self._width)
             streams[:, 2] = [first_random_state(seed, thread) for thread in range(rule.threads)]
-        return SamplerState(arrays if preference is None else preference.added_to(arrays, self.tree), lanes, streams)
+        arrays = arrays if preference is None else preference.added_to(arrays, self.tree)
+        return SamplerState(arrays, lanes, streams, shares)
 
     def set_behaviour(self, state: SamplerState, behaviours: list[Floats], trust: float) -> None:
         """Make a state play behaviours, one per player: regrets are proportional to them and sum to ``trust``.
@@ -223,7 +243,7 @@ class Sampler:
         With a preference, regrets are such that the degrees give the behaviour. If only the best action is played, only
         that remains of the behaviour.
         """
-        regrets = state.arrays.regrets
+        regrets, state.copies = state.arrays.regrets, None
         for base, behaviour in zip(self.tree.bases[:-1].tolist(), behaviours, strict=True):
             regrets[base : base + len(behaviour)] = trust * behaviour
             regrets[base] = 0.0
@@ -232,7 +252,14 @@ class Sampler:
             totals = np.repeat(self._totals(regrets), self.tree.infosets[:, 1])
             regrets[self._inside] *= trust / np.where(totals > 0.0, totals, 1.0)
 
-    def run(self, state: SamplerState, rule: SamplingRule, iterations: int, touched: int | None = None) -> None:
+    def run(
+        self,
+        state: SamplerState,
+        rule: SamplingRule,
+        iterations: int,
+        touched: int | None = None,
+        limit: int | None = None,
+    ) -> None:
         """Do more iterations; in each, every player walks in turn: once, or a whole batch.
 
         Parameters
@@ -244,9 +271,12 @@ class Sampler:
             The largest total number.
         touched : int, optional
             Stop after the iteration in which the histories touched reach this number.
+        limit : int, optional
+            If threads walk side by side, do whole rounds until there are `iterations` more or `limit` is reached; by
+            default the same number. A state that has stopped between two rounds continues as if it had not stopped.
         """
         if state.streams is not None:
-            self._run_side_by_side(state, state.streams, rule, iterations, touched)
+            self._run_side_by_side(state, state.streams, rule, iterations, touched, limit)
         elif state.lanes is None:
             self._run(state, rule, state.arrays.regrets, iterations, touched, -1)
         else:
@@ -274,23 +304,63 @@ class Sampler:
 
         in_company(call, team, min(self.threads, number))
 
+    def _copies(self, state: SamplerState, streams: Integers) -> CopyArrays:
+        """Return the threads' copies of a state."""
+        number, arrays = len(streams), state.arrays
+        counts = arrays.counts if isinstance(arrays, PreferringStateArrays) else np.zeros(0)
+        per_block = BLOCK * (2 if len(counts) else 1)
+        blocks = int(np.diff(self.tree.bases).max()) // BLOCK + 2  # of one player
+        copied = []
+        for array in (arrays.regrets, arrays.regrets, counts, counts):
+            copied.append(lined(number, self._width if len(array) else 0))
+            copied[-1][:, : len(array)] = array
+        return CopyArrays(
+            regrets=copied[0],
+            before=copied[1],
+            sums=state.shares,
+            counts=copied[2],
+            counts_before=copied[3],
+            clock=streams,
+            told=np.zeros((2, number, 16), dtype=np.uint64),
+            blocks=np.zeros((2, number, blocks + 16), dtype=np.uint32),
+            changes=lined(2 * number, blocks * per_block).reshape(2, number, blocks, per_block),
+        )
+
     def _run_side_by_side(
-        self, state: SamplerState, streams: Integers, rule: SamplingRule, iterations: int, touched: int | None
+        self,
+        state: SamplerState,
+        streams: Integers,
+        rule: SamplingRule,
+        iterations: int,
+        touched: int | None,
+        limit: int | None,
     ) -> None:
-        """Divide iterations among threads, which read and write the same regrets and averages without locks."""
-        number, clock = len(streams), state.arrays.clock
-        streams[:, :2] = 0
-        left = None if touched is None else -(-max(0, touched - state.touched) // number)
-        rooms = [self.scratch, *(self._room() for _ in range(1, number))]
+        """Divide iterations among threads, which walk on copies of the regrets."""
+        team, job = team_arrays(len(streams)), np.zeros(1, dtype=side_by_side.JOB)[0]
+        run = numbers_of(rule, iterations, touched)._replace(walks=np.uint64(iterations if limit is None else limit))
+        if state.copies is None:
+            state.copies = self._copies(state, streams)
 
-        def call(thread: int) -> None:
-            arrays = state.arrays._replace(clock=streams[thread])
-            share = iterations * (thread + 1) // number - iterations * thread // number
-            numbers = numbers_of(rule, share, left)
-            kernel.run_samplers(self.tree.arrays, self.tree.bases, arrays, arrays.regrets, rooms[thread], numbers, -1)
+        def call(leads: bool, first: int) -> None:
+            words = np.zeros(self._width // (BLOCK * BLOCK) + 1, dtype=np.uint64)
+            side_by_side.run_side_by_side(
+                self.tree.arrays,
+                self.tree.bases,
+                state.arrays,
+                state.copies,
+                self._room()._replace(words=words, changed=words.view(np.bool_)),
+                run,
+                job,
+                team,
+                leads,
+                np.uint64(first),
+            )
 
-        side_by_side(call, number)
-        clock[:2] += streams[:, :2].sum(axis=0)
+        in_company(call, team, min(self.threads, len(streams)))
+        size = self.tree.num_positions
+        state.arrays.regrets[:] = state.copies.regrets[0, :size]
+        if isinstance(state.arrays, PreferringStateArrays):
+            state.arrays.counts[:] = state.copies.counts[0, :size]
 
     def _run(
         self,
@@ -331,7 +401,7 @@ class Sampler:
 
     def average(self, state: SamplerState) -> list[Floats]:
         """Return the players' averaged behaviour strategies; the current ones where nothing has been averaged."""
-        return self._behaviours(state.arrays.sums, np.concatenate([each[1:] for each in self.policies(state)]))
+        return self._behaviours(state.sums, np.concatenate([each[1:] for each in self.policies(state)]))
 
     def profile(self, game: Game, state: SamplerState) -> Profile:
         """Return the averaged strategies of the game."""
@@ -454,6 +524,7 @@ class SamplingStepper(Stepper):
         self.problem, self.options = problem, options
         self.sampler, self.rule, self.state = sampler, rule, state
         self.next_check = state.touched  # a resumed run may already be good enough
+        self.first = state.iterations  # of this run
 
     @property
     def iterations(self) -> int:
@@ -476,7 +547,8 @@ class SamplingStepper(Stepper):
 
     def step(self, iterations: int) -> None:
         """Do walks."""
-        self.sampler.run(self.state, self.rule, iterations, self.next_check)
+        limit = self.first + self.options.max_iterations - self.iterations
+        self.sampler.run(self.state, self.rule, iterations, self.next_check, max(iterations, limit))
 
     def check(self) -> float:
         """Return the error of the averaged strategies."""
@@ -486,12 +558,12 @@ class SamplingStepper(Stepper):
 
     def saved(self) -> Saved:
         """Return the state of the samplers."""
-        return {**self.state.changing, "due": self.next_check}
+        return {**self.state.changing, "due": self.next_check, "first": self.first}
 
     def restore(self, saved: Saved) -> None:
         """Restore the state."""
-        fill(self.state.changing, saved)
-        self.next_check = saved["due"]
+        self.state.restore(saved)
+        self.next_check, self.first = saved["due"], saved["first"]
 
     def current_plans(self) -> list[Floats]:
         """Return the players' current plans."""

@@ -2,11 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from treeplex import StreamedMCCFR, load_game
 from treeplex.cli import main
-from treeplex.solvers import StreamedProfile
+from treeplex.solvers import StreamedProfile, averaged_runs, estimate_exploitability, independent_runs
 
 LARGE = "goofspiel:cards=13"
 
@@ -25,6 +26,31 @@ def test_a_game_too_large_to_enumerate_is_run(tmp_path, capsys):
     assert record["infosets"] == list(sampler.infosets)
     for one, other in zip(StreamedProfile.load(out), sampler.profile, strict=True):
         assert dict(one) == dict(other)
+
+
+def test_runs_are_averaged_and_judged_by_local_best_responses(tmp_path, capsys):
+    out = str(tmp_path / "mean.jsonl")
+    arguments = ["sample", "kuhn", "--max-iterations", "200", "--seed", "3", "--runs", "2", "--out", out]
+    arguments += ["--local-best-response", "400"]
+    assert main([*arguments, "--json", "-"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    runs = independent_runs(load_game("kuhn"), runs=2, iterations=200, seed=3)
+    mean = averaged_runs(runs)
+    for one, other in zip(StreamedProfile.load(out), mean, strict=True):
+        assert dict(one) == dict(other)
+    assert [run["seed"] for run in record["runs"]] == [3, 4]
+    assert [run["touched"] for run in record["runs"]] == [run.touched for run in runs]
+    assert (record["iterations"], record["touched"]) == (400, sum(run.touched for run in runs))
+    assert record["infosets"] == [6, 6]
+    found = estimate_exploitability(load_game("kuhn"), mean, 400, seed=3)
+    judged = record["local_best_response"]
+    assert (judged["mean"], judged["lower"], judged["games"]) == (found.mean, found.lower, 400)
+    expected = np.mean([run.regret_estimates() for run in runs], axis=0)
+    assert record["regret_estimates"] == pytest.approx(list(expected))
+    assert main(arguments) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "runs 2, averaged" in printed
+    assert "gain of local best responses" in printed
 
 
 def test_what_is_found_is_printed(capsys):
@@ -57,6 +83,11 @@ def test_estimates_that_payoffs_do_not_allow_are_not_told(tmp_path, capsys):
         (["kuhn", "--averaging", "full", "--time-limit", "1"], "full averages need the whole game"),
         (["kuhn", "--time-limit", "1", "--out", "-"], "strategies cannot be written to standard output"),
         (["nowhere", "--time-limit", "1"], "unknown game"),
+        (["kuhn", "--time-limit", "1", "--jobs", "2"], "--jobs is the number of processes of --runs; give --runs N"),
+        (["kuhn", "--time-limit", "1", "--runs", "2", "--folder", "x"], "--folder is for a single run; leave out"),
+        (["kuhn", "--time-limit", "1", "--runs", "2", "--checkpoint", "x"], "--checkpoint is for a single run"),
+        (["kuhn", "--time-limit", "1", "--runs", "0"], "0, expected a whole number from 1 to 1000"),
+        (["kuhn:players=3", "--time-limit", "1", "--local-best-response", "9"], "is for two-player games, but"),
         (["kuhn", "--method", "es-pref-cfr", "--prefer", "b:0", "--time-limit", "1"], "expected 1 or more"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
