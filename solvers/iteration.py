@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from ..seqform.arrays import Floats
 from ..seqform.errors import CheckpointError, one_line
 from ..seqform.limits import WORTH_WAITING, counted_now, finishing, holding_signals, patient, seconds_left
 from .checkpoint import Saved, Slot
-from .outcome import History, Options, Status, reported
+from .outcome import History, Options, Outcome, Status, reported
 
 Integers = NDArray[np.int64]
 
@@ -94,6 +94,10 @@ class Stepper(ABC):
     def check(self) -> float:
         """Return the proven error of the current answer."""
 
+    def outlives(self, failure: Exception) -> bool:
+        """Whether there is still an answer after a failure, which ends the run; checks must not raise it again."""
+        return False
+
     def confirms(self) -> bool:
         """Whether the answer's certificate also meets the tolerance that was met within a step."""
         return True
@@ -141,6 +145,12 @@ class Run:
     history: History
     clocks: Integers
 
+    def outcome(self, build_seconds: float, **answer: Any) -> Outcome:
+        """Return the outcome of the run; `answer` has the other fields of an outcome."""
+        detail = f"after {self.iterations} iterations"
+        found = {name: value for name, value in vars(self).items() if name != "clocks"}
+        return Outcome(**({"plans": (), "detail": detail, "build_seconds": build_seconds} | found | answer))
+
 
 def iterate(stepper: Stepper, options: Options) -> Run:
     """Step until the certificate meets the tolerance or a limit is reached; at least once unless max_iterations is 0.
@@ -181,15 +191,22 @@ def iterate(stepper: Stepper, options: Options) -> Run:
         stopped = Status.INTERRUPTED
         if options.answered is not None:
             options.answered()
-    except BaseException:
-        loop.leave(Status.INTERRUPTED)
-        raise
+    except BaseException as failure:
+        if not loop.outlives(failure):
+            loop.leave(Status.INTERRUPTED)
+            raise
+        stopped = Status.UNCERTIFIED
     ended = counted_now() - loop.begun
     try:
         loop.leave(stopped)
         loop.conclude()
     except KeyboardInterrupt:  # keep the answer
         stopped = Status.INTERRUPTED
+        loop.conclude()
+    except Exception as failure:
+        if not loop.outlives(failure):
+            raise
+        stopped = Status.UNCERTIFIED
         loop.conclude()
     iterations, times, errors, clocks = zip(*loop.checked, strict=True)
     history = History(np.array(iterations, dtype=np.int64), np.array(times), np.array(errors))
@@ -315,6 +332,11 @@ class _Loop:
 
     def _keep(self, slot: Slot, stopped: Status | None = None) -> None:
         # A check made only because the run ended is not kept: a resumed run does not make it.
+        try:
+            saved = self.stepper.saved()
+        except OSError as error:  # it writes files itself
+            slot.keeper.failed(error)
+            return
         rows = np.array(self.checked[:-1] if self._is_extra else self.checked, dtype=_CHECKED)
         looked = None if self._found in (None, Status.INTERRUPTED) else str(self._found)
         slot.keep(
@@ -322,9 +344,17 @@ class _Loop:
             | {"first": self._first, "seconds": counted_now() - self.begun, "tol": repr(self.options.tol)}
             | {"is_met": self._is_met and not self._is_extra, "looked": looked}
             | {"stopped": None if stopped is None else str(stopped)}
-            | dict(self.stepper.saved()),
+            | dict(saved),
             stopped,
         )
+
+    def outlives(self, failure: BaseException) -> bool:
+        """Whether there is an answer after a failure; then the last checkpoint is kept."""
+        if isinstance(failure, Exception) and self.stepper.outlives(failure):
+            self.last = Status.UNCERTIFIED
+            if self.options.answered is not None:
+                self.options.answered()
+        return self.last is Status.UNCERTIFIED
 
     def leave(self, stopped: Status) -> None:
         """Save the state at the end of the run, unless a step was interrupted."""

@@ -350,16 +350,11 @@ def run_steps(
     loop = _begin(method, ready, kind)
     build_seconds = counted_now() - begun
     found = iterate(loop, options)
-    return Outcome(
+    return found.outcome(
+        build_seconds,
         plans=loop.answer(),
-        stopped=found.stopped,
-        detail=f"after {found.iterations} iterations",
         multipliers=loop.multipliers,
         dual_certificate=loop.dual_certificate,
-        iterations=found.iterations,
-        seconds=found.seconds,
-        build_seconds=build_seconds,
-        history=found.history,
         state=loop.reached,
         proof=loop.proof,
     )
