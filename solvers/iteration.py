@@ -94,10 +94,6 @@ class Stepper(ABC):
     def check(self) -> float:
         """Return the proven error of the current answer."""
 
-    def outlives(self, failure: Exception) -> bool:
-        """Whether there is still an answer after a failure, which ends the run; checks must not raise it again."""
-        return False
-
     def confirms(self) -> bool:
         """Whether the answer's certificate also meets the tolerance that was met within a step."""
         return True
@@ -191,22 +187,15 @@ def iterate(stepper: Stepper, options: Options) -> Run:
         stopped = Status.INTERRUPTED
         if options.answered is not None:
             options.answered()
-    except BaseException as failure:
-        if not loop.outlives(failure):
-            loop.leave(Status.INTERRUPTED)
-            raise
-        stopped = Status.UNCERTIFIED
+    except BaseException:
+        loop.leave(Status.INTERRUPTED)
+        raise
     ended = counted_now() - loop.begun
     try:
         loop.leave(stopped)
         loop.conclude()
     except KeyboardInterrupt:  # keep the answer
         stopped = Status.INTERRUPTED
-        loop.conclude()
-    except Exception as failure:
-        if not loop.outlives(failure):
-            raise
-        stopped = Status.UNCERTIFIED
         loop.conclude()
     iterations, times, errors, clocks = zip(*loop.checked, strict=True)
     history = History(np.array(iterations, dtype=np.int64), np.array(times), np.array(errors))
@@ -347,14 +336,6 @@ class _Loop:
             | dict(saved),
             stopped,
         )
-
-    def outlives(self, failure: BaseException) -> bool:
-        """Whether there is an answer after a failure; then the last checkpoint is kept."""
-        if isinstance(failure, Exception) and self.stepper.outlives(failure):
-            self.last = Status.UNCERTIFIED
-            if self.options.answered is not None:
-                self.options.answered()
-        return self.last is Status.UNCERTIFIED
 
     def leave(self, stopped: Status) -> None:
         """Save the state at the end of the run, unless a step was interrupted."""

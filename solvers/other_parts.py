@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WithOtherParts:
-    """What strategies for the trunk are worth in a game, in its payoffs to player 0.
+    """Bounds that strategies for the trunk prove in a game, on payoffs to player 0.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ def with_other_parts(
 
     Notes
     -----
-    Let G be the game and Gᵢ the game in which player i plays its strategy σᵢ in the trunk. What σᵢ loses is the
+    Let G be the game and Gᵢ the game in which player i plays its strategy σᵢ in the trunk. The loss of σᵢ is the
     difference of their values. G₀ and G₁ are learnt one after the other; their values to player 0 are v₀ ≤ v ≤ v₁, and
     the exploitability of both strategies is (v₁ − v₀) / 2. In a random set of parts the free opponent adapts its trunk
     to these parts. So, on average over such sets, the exploitability is at least that on all parts.

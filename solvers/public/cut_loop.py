@@ -6,7 +6,7 @@ these sums, which are taken in the order of the parts. So they do not depend on 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -113,16 +113,25 @@ class CutStepper(Stepper):
         """Return a player's values at the exits if both play the averages in the parts, or of its best response."""
         return self._called("evaluate", player, best, self.trunk.descend_to_evaluate(player))
 
-    def outlives(self, failure: Exception) -> bool:
-        """Keep the averages before the cuts if no worker is left, a part fails on all workers, or memory runs out."""
-        if not isinstance(failure, SolverError | MemoryError):
-            return False
-        self.failure = str(failure) or type(failure).__name__
-        return True
+    @contextmanager
+    def _surviving(self) -> Iterator[None]:
+        """End the run with its averages if no worker is left, a part fails on all workers, or memory runs out.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            As if the user had ended the run; :attr:`failure` is the reason.
+        """
+        try:
+            yield
+        except (SolverError, MemoryError) as error:
+            self.failure = str(error) or type(error).__name__
+            raise KeyboardInterrupt from error
 
     def _called(self, name: str, *arguments: Any) -> Floats:
         """Return the sum of the parts' values, in the order of the parts."""
-        found = self.pool.call(name, [arguments] * len(self.form.parts))
+        with self._surviving():
+            found = self.pool.call(name, [arguments] * len(self.form.parts))
         total: Floats = np.zeros_like(found[0])
         for one in found:
             total += one
@@ -130,7 +139,8 @@ class CutStepper(Stepper):
 
     def saved(self) -> Saved:
         """Return the state of the trunk and of all parts, or the names of the files in which the parts are."""
-        trunk, parts = self.trunk.saved(), self.pool.saved()
+        with self._surviving():
+            trunk, parts = self.trunk.saved(), self.pool.saved()
         named = {f"trunk {name}": array for name, array in trunk.items()}
         return {"due": [self.next_check], **named, **{f"part {name}": array for name, array in parts.items()}}
 
@@ -150,11 +160,9 @@ class CutStepper(Stepper):
         If a part failed, or its worker computes wrong numbers, only the largest payoff bounds what players can gain.
         """
         layout, paid, values = self.trunk.kernel.layout, np.nan, None
-        try:
+        with suppress(KeyboardInterrupt), self._surviving():  # the bounds are known already
             if not self.failure:
                 paid, values = self._paid()
-        except SolverError as error:
-            self.outlives(error)
         failed: dict[str, Any] = {}
         if self.failure:
             self.check()

@@ -350,14 +350,8 @@ def run_steps(
     loop = _begin(method, ready, kind)
     build_seconds = counted_now() - begun
     found = iterate(loop, options)
-    return found.outcome(
-        build_seconds,
-        plans=loop.answer(),
-        multipliers=loop.multipliers,
-        dual_certificate=loop.dual_certificate,
-        state=loop.reached,
-        proof=loop.proof,
-    )
+    prices = {"multipliers": loop.multipliers, "dual_certificate": loop.dual_certificate}
+    return found.outcome(build_seconds, plans=loop.answer(), state=loop.reached, proof=loop.proof, **prices)
 
 
 def _begin(method: RegretMethod, problem: PosedProblem, kind: type[RegretStepper] = RegretStepper) -> RegretStepper:
