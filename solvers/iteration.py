@@ -143,9 +143,9 @@ class Run:
 
     def outcome(self, build_seconds: float, **answer: Any) -> Outcome:
         """Return the outcome of the run; `answer` has the other fields of an outcome."""
-        detail = f"after {self.iterations} iterations"
-        found = {name: value for name, value in vars(self).items() if name != "clocks"}
-        return Outcome(**({"plans": (), "detail": detail, "build_seconds": build_seconds} | found | answer))
+        found: dict[str, Any] = {name: value for name, value in vars(self).items() if name != "clocks"}
+        found |= {"plans": (), "detail": f"after {self.iterations} iterations", "build_seconds": build_seconds}
+        return Outcome(**(found | answer))
 
 
 def iterate(stepper: Stepper, options: Options) -> Run:

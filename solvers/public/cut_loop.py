@@ -159,7 +159,8 @@ class CutStepper(Stepper):
 
         If a part failed, or its worker computes wrong numbers, only the largest payoff bounds what players can gain.
         """
-        layout, paid, values = self.trunk.kernel.layout, np.nan, None
+        layout, paid = self.trunk.kernel.layout, np.nan
+        values: list[dict[int, Floats]] | None = None
         with suppress(KeyboardInterrupt), self._surviving():  # the bounds are known already
             if not self.failure:
                 paid, values = self._paid()
