@@ -25,8 +25,9 @@ from ..seqform.sheet import (
     several,
     share,
 )
-from .errors import CommandLineError, ExitStatus, print_note
+from .errors import CommandLineError, ExitStatus, exit_status, print_note
 from .files import STANDARD_OUTPUT, Record, check_files
+from .flops import Learning, evaluated, flops_of
 from .nodes import OfHands, has_nodes
 from .options import GameArgument, HtmlOption, JsonOption, reader, seat, tolerance, whole
 from .outputs import Output, Outputs, page, pages
@@ -34,6 +35,7 @@ from .progress import waiting
 from .tables import print_rows, print_sheet, print_table
 
 if TYPE_CHECKING:
+    from ..models.games.holdem.flops_game import HoldemFlops
     from ..seqform.game import Game
     from ..seqform.strategy import Profile, Strategy
 
@@ -313,6 +315,12 @@ _EVALUATED = (
         "left_out",
         "log",
         "refinement",
+        "least_exploitability",
+        "bounds",
+        "flops",
+        "status",
+        "message",
+        "iterations",
         "tolerance",
         "passed",
         "seconds",
@@ -365,6 +373,8 @@ def evaluate(
     normalise: NormaliseOption = False,
     html: HtmlOption = None,
     json: JsonOption = None,
+    *,
+    learning: Learning,
 ) -> int:
     """Evaluate strategies from any source: payoffs, exploitability and violated constraints.
 
@@ -376,9 +386,12 @@ def evaluate(
     With --log, the first player's strategy is taken to be the one that was played, and the result of the games is also
     estimated without the luck of the cards and of that strategy (AIVAT). It is unbiased whatever the others played;
     their strategies, or equilibrium strategies, are used only to reduce its variance.
+
+    In hold'em from the blinds to the river, the strategies before the flop are kept, and the play after it is learnt,
+    on the flops of the game or on others (--other-flops).
     """
     given = {"GAME": game} | {f"--strategy {path}": path for path in strategy}
-    check_files(given | ({} if log is None else {"--log": log}), json=json, html=html)
+    check_files(given | ({} if log is None else {"--log": log}), json=json, html=html, **learning.files)
     if observer is not None and log is None:
         raise CommandLineError("--observer is the seat of a log; give the log with --log FILE")
     record = Record(json, _EVALUATED, strategies=strategy, tolerance=tol)
@@ -386,6 +399,7 @@ def evaluate(
     loaded = record.load(game)
     from ..seqform.losses import largest_losses
 
+    flops = _flops_of(loaded, learning, log=log, refine=refine)
     found: dict[int, Strategy] = {}
     left_out: dict[int, int] = {}
     for text in strategy:
@@ -399,10 +413,13 @@ def evaluate(
             raise CommandLineError(f"--strategy {text}: another file contains a strategy of player {twice[0]} too")
         found |= strategies
         left_out |= missing
-    with waiting(f"best responses on {loaded.spec}", shown=record.shown), timed("solving"):
-        judged, against = _judged(loaded, dict(sorted(found.items())))
-        judged["losses"] = largest_losses(loaded, against, sorted(found), top)
-        judged |= _repairs(loaded, against, sorted(found), top)
+    if flops is not None:
+        judged = evaluated(flops, learning, found, record.shown)
+    else:
+        with waiting(f"best responses on {loaded.spec}", shown=record.shown), timed("solving"):
+            judged, against = _judged(loaded, dict(sorted(found.items())))
+            judged["losses"] = largest_losses(loaded, against, sorted(found), top)
+            judged |= _repairs(loaded, against, sorted(found), top)
     if log is not None:
         first = next(iter(found))
         with waiting(f"games of {log}", shown=record.shown):
@@ -419,12 +436,23 @@ def evaluate(
         seconds=now() - begun,
     )
 
+    status = exit_status(judged.get("status", "converged"))
     return Outputs(record).deliver(
-        ExitStatus.SUCCESS if passed else ExitStatus.FAILURE,
+        status or (ExitStatus.SUCCESS if passed else ExitStatus.FAILURE),
         lambda: print_sheet(judged_sheet(record)),
         dict,
         page(html, lambda: pages().evaluation(loaded, record, judged_sheet(record), dict(sorted(found.items())))),
     )
+
+
+def _flops_of(game: "Game", learning: Learning, **others: Any) -> "HoldemFlops | None":
+    """Return a game as hold'em from the blinds to the river, if it is, and reject the options of other games."""
+    flops = flops_of(game)
+    if flops is None:
+        refuse_options(learning.given, "expected hold'em from the blinds to the river (.toml with flops)")
+    else:
+        refuse_options(others, "not for strategies that have only the play before the flop")
+    return flops
 
 
 def _judged(game: "Game", found: dict[int, "Strategy"]) -> "tuple[dict[str, Any], Profile]":
@@ -543,6 +571,10 @@ def judged_sheet(record: Mapping[str, Any]) -> Sheet:
             Row("upper", high if alone else None, payoff, " at most, paid to player 0", "guaranteed"),
             Row("game_value", record["game_value"], payoff, label="value of the game"),
             Row("exploitability", record["exploitability"], payoff),
+            Row("least_exploitability", record["least_exploitability"], payoff, " whatever the play after the flop"),
+            Row("flops", record["flops"], several(str)),
+            Row("message", record["message"]),
+            Row("iterations", record["iterations"], several(count)),
             *(
                 Row("violations", one, payoff, label=f"violation of {name}")
                 for name, one in record["violations"].items()

@@ -1,5 +1,6 @@
 """The answer sheet of a solution: the question, the status, the proven bounds and the prices of constraints."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields, replace
 from fractions import Fraction
@@ -200,7 +201,7 @@ def _values(solution: "Solution") -> Iterator[Row]:
             meaning += ", against the model"
         elif player is not None and not problem.exploitability_meaning:
             meaning += ", in the worst case"
-        yield Row("value", value, payoff, meaning)
+        yield Row("value", None if isinstance(value, float) and math.isnan(value) else value, payoff, meaning)
     if problem.penalty is not None:
         yield Row("penalty", float(problem.penalty), setting, " per unit of violation")
         yield Row("objective", solution.objective, payoff, " to player 0, the value with penalties")

@@ -145,6 +145,8 @@ def _message(
     message = f"{status.advice}; {remark}" if remark else status.advice
     if status is not Status.UNCERTIFIED:
         return message
+    if outcome.stopped is Status.UNCERTIFIED:
+        return f"{outcome.detail} (proven {error:.3g}, requested {options.tol:.3g})"
     if outcome.stopped is Status.CONVERGED and not problem.error_proves:
         return f"the method finished, but {outcome.detail}"
     if method.is_exact:

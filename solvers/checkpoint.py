@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -226,6 +227,10 @@ class Keeper:
         number = self._begun[name] = self._begun.get(name, 0) + 1
         return f"{name} {number}"
 
+    def folder(self) -> Path:
+        """Return the folder for the files of the next loop whose state is too large for one file."""
+        return Path(f"{self.checkpoint.file}.parts", re.sub(r"\W+", "-", self.key("parts")))
+
     def keep(self, key: str, saved: Saved, stopped: str | None) -> None:
         """Store the state of a loop, and write it if a write is due.
 
@@ -262,8 +267,12 @@ class Keeper:
             try:
                 self.write()
             except OSError as error:
-                self.checkpoint.tell(f"{one_line(os.fspath(self.checkpoint.path))} cannot be written: {error}")
-                self._written = time.monotonic()
+                self.failed(error)
+
+    def failed(self, error: OSError) -> None:
+        """Tell that the state cannot be written; the next write is due later."""
+        self.checkpoint.tell(f"{one_line(os.fspath(self.checkpoint.path))} cannot be written: {error}")
+        self._written = time.monotonic()
 
     def write(self) -> None:
         """Write the state, and keep the previous file.

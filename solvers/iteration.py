@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from ..seqform.arrays import Floats
 from ..seqform.errors import CheckpointError, one_line
 from ..seqform.limits import WORTH_WAITING, counted_now, finishing, holding_signals, patient, seconds_left
 from .checkpoint import Saved, Slot
-from .outcome import History, Options, Status, reported
+from .outcome import History, Options, Outcome, Status, reported
 
 Integers = NDArray[np.int64]
 
@@ -140,6 +140,12 @@ class Run:
     seconds: float
     history: History
     clocks: Integers
+
+    def outcome(self, build_seconds: float, **answer: Any) -> Outcome:
+        """Return the outcome of the run; `answer` has the other fields of an outcome."""
+        found: dict[str, Any] = {name: value for name, value in vars(self).items() if name != "clocks"}
+        found |= {"plans": (), "detail": f"after {self.iterations} iterations", "build_seconds": build_seconds}
+        return Outcome(**(found | answer))
 
 
 def iterate(stepper: Stepper, options: Options) -> Run:
@@ -315,6 +321,11 @@ class _Loop:
 
     def _keep(self, slot: Slot, stopped: Status | None = None) -> None:
         # A check made only because the run ended is not kept: a resumed run does not make it.
+        try:
+            saved = self.stepper.saved()
+        except OSError as error:  # it writes files itself
+            slot.keeper.failed(error)
+            return
         rows = np.array(self.checked[:-1] if self._is_extra else self.checked, dtype=_CHECKED)
         looked = None if self._found in (None, Status.INTERRUPTED) else str(self._found)
         slot.keep(
@@ -322,7 +333,7 @@ class _Loop:
             | {"first": self._first, "seconds": counted_now() - self.begun, "tol": repr(self.options.tol)}
             | {"is_met": self._is_met and not self._is_extra, "looked": looked}
             | {"stopped": None if stopped is None else str(stopped)}
-            | dict(self.stepper.saved()),
+            | dict(saved),
             stopped,
         )
 

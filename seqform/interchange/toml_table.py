@@ -4,12 +4,12 @@ import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from os import PathLike
-from typing import Any
+from os import PathLike, fspath
+from typing import Any, Self
 
 from ..errors import GameFileError, InvalidGameError, TreeplexError, nearest, one_line, one_of, shown
 from ..number_texts import TooLargeError, TooSmallError, read_float
-from .files import read_bytes
+from .files import naming, read_bytes
 
 #: The size of the largest file that is read, in bytes.
 _MAX_BYTES = 2**20
@@ -126,6 +126,33 @@ class Table:
             raise self.error(f"{self.name_of(key)} is {shown(value, 60)}, expected tables, such as {such_as}", key)
         path = self.path
         return [Table(one, (*path, f"{key}[{place}]"), self._lines, self._around) for place, one in enumerate(value, 1)]
+
+
+class Declared:
+    """A class whose instances are declared in TOML files."""
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str]) -> Self:
+        """Read an instance from a TOML file.
+
+        Raises
+        ------
+        GameFileError, InvalidGameError
+            The message names the file, the line and the key.
+        """
+        with naming(path):
+            return cls.from_table(read_toml(path), fspath(path))
+
+    @classmethod
+    def from_table(cls, top: Table, spec: str = "") -> Self:
+        """Read an instance from the table of a file; `spec` is the file's name.
+
+        Raises
+        ------
+        GameFileError, InvalidGameError
+            The message names the line and the key.
+        """
+        raise NotImplementedError
 
 
 def read_toml(path: str | PathLike[str]) -> Table:

@@ -4,7 +4,7 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -99,7 +99,29 @@ def _own_handlers() -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
 
 
-class DaskEngine(Engine):
+class ClusterEngine(Engine):
+    """The workers of a cluster to which the driver connects.
+
+    Parameters
+    ----------
+    place : Place
+    connect : callable
+        :func:`dask_client` or :func:`ray_cluster`.
+    scheme : str
+        What precedes ``HOST:PORT`` in an address.
+    """
+
+    def __init__(self, place: Place, connect: Callable[..., Any], scheme: str) -> None:
+        self._stack, self._place = contextlib.ExitStack(), place
+        address = place.address if place.address in (None, "auto") else f"{scheme}{place.address}"
+        self._connection = self._stack.enter_context(connect(address, place.workers))
+
+    def close(self) -> None:
+        """Disconnect, and end a cluster that was started here."""
+        self._stack.close()
+
+
+class DaskEngine(ClusterEngine):
     """The workers of a Dask cluster; each holds an actor.
 
     Parameters
@@ -108,10 +130,7 @@ class DaskEngine(Engine):
     """
 
     def __init__(self, place: Place) -> None:
-        self._stack = contextlib.ExitStack()
-        self._place = place
-        address = None if place.address is None else f"tcp://{place.address}"
-        self._client = self._stack.enter_context(dask_client(address, place.workers))
+        super().__init__(place, dask_client, "tcp://")
         self._used: set[str] = set()
         self._known: tuple[float, set[str]] = (0.0, set())
 
@@ -119,14 +138,14 @@ class DaskEngine(Engine):
         """Return the addresses of the workers in the cluster, as of a moment ago."""
         at, found = self._known
         if now() - at >= _LOOK:
-            found = set(self._client.has_what())
+            found = set(self._connection.has_what())
             self._known = (now(), found)
         return found
 
     def start(self, most: int) -> list[Worker]:
         """Place actors on the workers; see :meth:`Engine.start`."""
         with contextlib.suppress(TimeoutError):
-            self._client.wait_for_workers(1, timeout=_ANSWER)
+            self._connection.wait_for_workers(1, timeout=_ANSWER)
         workers: list[Worker] = []
         for address in sorted(self.addresses())[:most]:
             workers += self._tried(address)
@@ -138,7 +157,7 @@ class DaskEngine(Engine):
         """Wait for a worker that joins the cluster; see :meth:`Engine.replace`."""
         if self._place.address is None:  # the cluster is ours: a worker that hangs is started again
             with contextlib.suppress(Exception):
-                self._client.restart_workers([lost.name], timeout=seconds, raise_for_error=False)
+                self._connection.restart_workers([lost.name], timeout=seconds, raise_for_error=False)
         until = now() + seconds
         while now() < until:
             for address in sorted(self.addresses() - self._used):
@@ -150,15 +169,13 @@ class DaskEngine(Engine):
     def _tried(self, address: str) -> list[Worker]:
         """Return the worker at an address, or nothing if it does not answer."""
         self._used.add(address)
-        actor = self._client.submit(WorkerHost, actor=True, workers=[address], allow_other_workers=False, pure=False)
+        actor = self._connection.submit(
+            WorkerHost, actor=True, workers=[address], allow_other_workers=False, pure=False
+        )
         try:
             return [_DaskWorker(address, actor.result(_START), self)]
         except Exception:  # it has left the cluster
             return []
-
-    def close(self) -> None:
-        """Disconnect, and end a cluster that was started here."""
-        self._stack.close()
 
 
 class _DaskWorker(Worker):
@@ -182,7 +199,7 @@ class _DaskWorker(Worker):
         self._actor = None
 
 
-class RayEngine(Engine):
+class RayEngine(ClusterEngine):
     """Actors of a Ray cluster, with one processor each.
 
     Parameters
@@ -191,16 +208,13 @@ class RayEngine(Engine):
     """
 
     def __init__(self, place: Place) -> None:
-        self._stack = contextlib.ExitStack()
-        self._place = place
-        address = place.address if place.address in (None, "auto") else f"ray://{place.address}"
-        self._ray = self._stack.enter_context(ray_cluster(address, place.workers))
+        super().__init__(place, ray_cluster, "ray://")
         self._workers: list[_RayWorker] = []
         self._count = 0
 
     def start(self, most: int) -> list[Worker]:
         """Start an actor on each processor; see :meth:`Engine.start`."""
-        processors = int(self._ray.cluster_resources().get("CPU", 0))
+        processors = int(self._connection.cluster_resources().get("CPU", 0))
         started = [self._another() for _ in range(min(most, self._place.workers or processors))]
         workers: list[Worker] = [worker for worker in started if worker.answers(_START)]
         if not workers:
@@ -214,7 +228,7 @@ class RayEngine(Engine):
 
     def _another(self) -> "_RayWorker":
         self._count += 1
-        worker = _RayWorker(f"ray actor {self._count}", self._ray)
+        worker = _RayWorker(f"ray actor {self._count}", self._connection)
         self._workers.append(worker)
         return worker
 
@@ -223,7 +237,7 @@ class RayEngine(Engine):
         for worker in self._workers:
             worker.end()
         self._workers.clear()
-        self._stack.close()
+        super().close()
 
 
 class _RayWorker(Worker):

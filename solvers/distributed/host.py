@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...seqform.budget import THREADS_VARIABLE
 from ...seqform.errors import CheckpointError, one_line, shown
-from ...seqform.interchange.files import read_archive, refusing_damaged, write_archive
+from ...seqform.interchange.files import read_archive, reason_of, refusing_damaged, write_archive
 from ...seqform.limits import now
 
 #: The state of a part, by name.
@@ -135,7 +135,10 @@ class Host:
                 saved = {name: np.asarray(array) for name, array in self._parts[order.part].saved().items()}
                 if order.content is None:
                     return saved
-                write_archive(order.content, {}, saved, packed=False)
+                try:
+                    write_archive(order.content, {}, saved, packed=False)
+                except OSError as error:  # no fault of the part
+                    return reason_of(error)
                 return digest(saved)
             case "call" | "replay":
                 return self._parts[order.part].call(order.name, order.content)

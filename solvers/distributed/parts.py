@@ -344,7 +344,11 @@ class WorkerPool:
         if self._inline is not None:
             return self._call_inline(name, arguments)
         if self._is_due():
-            self.checkpoint()
+            try:
+                self.checkpoint()
+            except OSError as error:
+                LOG.warning("the checkpoint of parts cannot be written: %s; lost workers cost more time", error)
+                self._history.seconds, self._history.logged = 0.0, 0  # when it is due again
         begun, adopted = now(), self.traffic.adopted
         logged = _Call(name, copy.deepcopy(list(arguments)), [])  # the caller may reuse its arrays
         orders = {number: Order("call", number, name, each) for number, each in enumerate(logged.arguments)}
@@ -409,20 +413,32 @@ class WorkerPool:
         return history.seconds >= max(LEAST, self._cost / SHARE) or history.logged >= MOST_LOGGED
 
     def checkpoint(self) -> None:
-        """Save all parts now, so that recovery replays no earlier call; :meth:`call` does so regularly."""
+        """Save all parts now, so that recovery replays no earlier call; :meth:`call` does so regularly.
+
+        Raises
+        ------
+        OSError
+            If a file cannot be written; the last checkpoint is kept.
+        """
         if self._inline is not None:
             return
         begun, before = now(), self._history
         paths = [self._file(number) for number in range(len(self.names))]
         replies = self._run({number: Order("save", number, content=path) for number, path in enumerate(paths)})
         sources: list[tuple[Saved | str, bytes]] = []
-        for number, path in enumerate(paths):
-            reply = replies[number]
-            if isinstance(reply.value, bytes):
-                sources.append((path, reply.value))
-            else:  # the worker does not see the folder
-                write_archive(path, {}, reply.value, packed=False)
-                sources.append((path, reply.digest))
+        try:
+            for number, path in enumerate(paths):
+                reply = replies[number]
+                if isinstance(reply.value, str):
+                    raise OSError(f"{self.names[number]}: {reply.value}")
+                if isinstance(reply.value, bytes):
+                    sources.append((path, reply.value))
+                else:  # the worker does not see the folder
+                    write_archive(path, {}, reply.value, packed=False)
+                    sources.append((path, reply.digest))
+        except OSError:
+            self._remove((path, b"") for path in paths)
+            raise
         self._history = _History(sources)
         self._remove(before.sources)
         self._cost = now() - begun

@@ -378,28 +378,18 @@ def run(method: RegretMethod, problem: Problem, options: Options) -> Outcome:
     if isinstance(problem.game.public_form, CutForm):
         from . import cut_loop
 
-        return cut_loop.run(method, problem, options, _number(method, problem, options))
+        return cut_loop.run(method, problem, options, number_of(method, problem, options))
     if isinstance(problem, EpsilonNash) and problem.constraints:
         at_once = _by_evaluation(problem)
         if at_once is not None:
             return at_once
-    number = _number(method, problem, options)
+    number = number_of(method, problem, options)
     begun = counted_now()
     loop = stepper(method, problem, number, options)
     build_seconds = counted_now() - begun
     warm(loop.kernel.number, adding=not _is_plain(problem), evaluating=loop.evaluates)
     found = iterate(loop, options)
-    return Outcome(
-        plans=(),
-        stopped=found.stopped,
-        detail=f"after {found.iterations} iterations",
-        iterations=found.iterations,
-        seconds=found.seconds,
-        build_seconds=build_seconds,
-        history=found.history,
-        state=PublicState(method, _identity(problem), loop.state),
-        **loop.answer(),
-    )
+    return found.outcome(build_seconds, state=PublicState(method, _identity(problem), loop.state), **loop.answer())
 
 
 def stepper(method: RegretMethod, problem: Problem, number: Any, options: Options) -> PublicStepper:
@@ -469,7 +459,7 @@ def _public_start(problem: Problem, start: Any) -> PublicProfile:
     return PublicProfile.of(problem.game.public_form, profile)
 
 
-def _number(method: RegretMethod, problem: Problem, options: Options) -> Any:
+def number_of(method: RegretMethod, problem: Problem, options: Options) -> Any:
     """Return the type of the stored numbers."""
     if method.precision == "auto":
         return np.float32 if options.tol >= _SINGLE_TOLERANCE * problem.unit else np.float64

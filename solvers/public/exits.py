@@ -113,11 +113,11 @@ class Piece:
 class Trunk(Piece):
     """The trunk of a cut game, as it is played."""
 
-    def play(self, profile: PublicProfile) -> None:
-        """Let both players play a profile of the trunk, as long as they do not learn."""
+    def play(self, player: int, profile: PublicProfile) -> None:
+        """Let a player play its strategy of a profile, as long as it does not learn."""
         layout = self.kernel.layout
-        for node in layout.form.decisions.tolist():
-            player, places = int(layout.form.players[node]), layout.places(node)
+        for node in np.flatnonzero(layout.form.players == player).tolist():
+            places = layout.places(node)
             for numbers in (self.state.regrets[player], self.state.play[player]):
                 numbers[places] = profile.behaviour(node)
 

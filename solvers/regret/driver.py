@@ -350,19 +350,8 @@ def run_steps(
     loop = _begin(method, ready, kind)
     build_seconds = counted_now() - begun
     found = iterate(loop, options)
-    return Outcome(
-        plans=loop.answer(),
-        stopped=found.stopped,
-        detail=f"after {found.iterations} iterations",
-        multipliers=loop.multipliers,
-        dual_certificate=loop.dual_certificate,
-        iterations=found.iterations,
-        seconds=found.seconds,
-        build_seconds=build_seconds,
-        history=found.history,
-        state=loop.reached,
-        proof=loop.proof,
-    )
+    prices = {"multipliers": loop.multipliers, "dual_certificate": loop.dual_certificate}
+    return found.outcome(build_seconds, plans=loop.answer(), state=loop.reached, proof=loop.proof, **prices)
 
 
 def _begin(method: RegretMethod, problem: PosedProblem, kind: type[RegretStepper] = RegretStepper) -> RegretStepper:

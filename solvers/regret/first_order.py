@@ -160,12 +160,4 @@ def run_plans(kind: type[PlanStepper], method: Any, problem: Problem, options: O
     stepper = kind(method, problem, options)
     build_seconds = counted_now() - begun
     found = iterate(stepper, options)
-    return Outcome(
-        plans=stepper.answer(),
-        stopped=found.stopped,
-        detail=f"after {found.iterations} iterations",
-        iterations=found.iterations,
-        seconds=found.seconds,
-        build_seconds=build_seconds,
-        history=found.history,
-    )
+    return found.outcome(build_seconds, plans=stepper.answer())

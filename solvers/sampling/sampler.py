@@ -597,13 +597,10 @@ def run(method: MCCFR, problem: Problem, options: Options) -> Outcome:
 
 def outcome_of(loop: SamplingStepper, found: Run, build_seconds: float, state: RunState) -> Outcome:
     """Return the outcome of a run of the compiled samplers."""
-    return Outcome(
+    return found.outcome(
+        build_seconds,
         plans=loop.proof[0].plans,
-        stopped=found.stopped,
         detail=f"after {found.iterations} iterations that touched {loop.clock} histories",
-        iterations=found.iterations,
-        seconds=found.seconds,
-        build_seconds=build_seconds,
         history=replace(found.history, touched=found.clocks),
         state=state,
         proof=loop.proof,

@@ -1,8 +1,10 @@
 """Tests of the loop on games that are cut into a trunk and parts."""
 
 import os
+import re
 import signal
 import sys
+from dataclasses import replace
 from functools import cache, partial
 from itertools import permutations
 from pathlib import Path
@@ -13,16 +15,16 @@ import pytest
 from effort import either, thorough
 from toy_parts import processes
 
-from treeplex import Nash, load_game, solve
+from treeplex import Nash, Profile, load_game, solve
 from treeplex.models.games.holdem import FlopsGame, HoldemSpot, Preflop
 from treeplex.models.games.holdem.cards import CARDS, HANDS
+from treeplex.models.games.holdem.flops_solved import SolvedFlops
 from treeplex.models.games.holdem.showdown import alive, fold_payoff, showdown_payoff
 from treeplex.models.games.holdem.spot_tree import SpotTree
 from treeplex.seqform.errors import (
     GameTooLargeError,
     InvalidOptionError,
     InvalidStrategyError,
-    SolverError,
     UnsupportedProblemError,
 )
 from treeplex.seqform.factored import FactoredPayoff
@@ -160,29 +162,71 @@ def test_a_run_is_resumed_where_it_stopped(tmp_path: Path) -> None:
     assert resumed.certificate == at_once.certificate
 
 
-def test_a_part_with_wrong_numbers_is_named() -> None:
-    problem = Nash(small().game)
-    with playing(DCFR(), problem, options_of(DCFR(), problem, tol=0.0), np.float32) as loop:
-        loop.step(3)
-        loop.check()
-        assert "proof" in loop.answer()
-        call = loop.pool.call
-        loop.pool.call = lambda name, arguments: [one * (1.0 + 1e-6 * arguments[0][0]) for one in call(name, arguments)]
-        with pytest.raises(SolverError, match=r"AsAhAd: the players' payoffs sum to .*expected 0"):
-            loop.answer()
+WRONG = r"AsAhAd: the players' payoffs sum to .*expected 0"
 
 
-def test_a_trunk_is_measured_with_other_parts() -> None:
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda found, call: found * (1.0 + 0.01 * call[0] * (call[1] is False)), WRONG),  # the certificate is wrong
+        (lambda found, call: [][int(call[1])] if call[1] == 12 else found, "list index out of range"),  # a mistake
+        (lambda found, call: np.zeros(2**50) if call[1] == 12 else found, "12 iterations, but nothing is proven"),
+        (lambda found, call: np.full_like(found, np.nan) if call[1] == 12 else found, "returned NaN or infinity"),
+    ],
+    ids=["wrong", "mistake", "memory", "nan"],
+)
+def test_a_failure_leaves_the_strategies_before_the_cuts(
+    call: Any, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Unless the program has a mistake, which is raised; the last checkpoint is kept in any case."""
+    game, path, real = small().game, tmp_path / "run.ckpt", PlayedPart.call
+    monkeypatch.setattr(PlayedPart, "call", lambda part, name, given: call(real(part, name, given), given))
+
+    def run() -> Any:
+        return solve(Nash(game), "dcfr", tol=0.0, max_iterations=20, checkpoint=Checkpoint(path, every=0.0))
+
+    if "range" in message:
+        with pytest.raises(IndexError, match=message):
+            run()
+    else:
+        found = run()
+        assert found.status == "uncertified"
+        assert re.search(message, found.message)
+        assert (found.lower, found.upper, found.exploitability) == (-4.0, 4.0, 4.0)
+        assert np.isnan(found.value)
+        assert found.iterations == (20 if message == WRONG else 12)
+        assert "value " not in str(found)
+        first = SolvedFlops(small(), found.profile).at("")
+        assert first.frequencies["fold"] < 1.0
+        assert np.isnan(first.evs[0]).all()
+    monkeypatch.undo()
+    resumed = solve(Nash(game), "dcfr", tol=0.0, max_iterations=20, checkpoint=Checkpoint(path, resume=True))
+    assert resumed.certificate == solve(Nash(game), "dcfr", tol=0.0, max_iterations=20).certificate
+
+
+def test_a_trunk_is_measured_with_parts(tmp_path: Path) -> None:
     game = small()
     solution = solve(Nash(game.game), "dcfr", tol=0.0, max_iterations=100)
-    again = with_other_parts(solution, small(2).game)
-    assert -again.best_responses[1] <= again.value <= again.best_responses[0]
-    # On its own flops the trunk loses what is left to learn after them.
-    assert with_other_parts(solution, game.game).exploitability < 3 * solution.exploitability + 1e-3
+    solution.profile.save(tmp_path / "trunk.npz")
+    read = Profile.load(tmp_path / "trunk.npz", small().game)
+    # On its own flop the trunk loses what the solve left to learn.
+    own = with_other_parts(read, game.game, tol=0.005)
+    assert own.status == "converged"
+    assert own.least <= solution.exploitability
+    assert own.exploitability < solution.exploitability + 0.005
+    # On another one it loses more.
+    path, other = tmp_path / "run.ckpt", replace(game, flops=["6s6h6d"], bets=None).game
+    more = with_other_parts(solution, other, tol=0.0, max_iterations=20)
+    assert 0.07 < more.least <= more.exploitability < 0.1
+    with_other_parts(read, other, tol=0.0, max_iterations=9, checkpoint=path)
+    again = with_other_parts(read, other, tol=0.0, max_iterations=20, checkpoint=Checkpoint(path, resume=True))
+    assert (again.bounds, again.iterations) == (more.bounds, (20, 20))
     with pytest.raises(InvalidStrategyError, match="whose trunk is not that of"):
         with_other_parts(solution, small(limps=True).game)
     with pytest.raises(UnsupportedProblemError, match="not cut into a trunk and parts"):
         with_other_parts(solution, load_game("kuhn"))
+    with pytest.raises(UnsupportedProblemError, match="es-mccfr does not learn in the parts"):
+        with_other_parts(solution, other, "es-mccfr")
 
 
 def test_the_trunk_alone_is_worth_nothing() -> None:

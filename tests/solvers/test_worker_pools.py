@@ -74,6 +74,25 @@ def engine(on, monkeypatch):
 
 
 @needs_kills
+@needs_kills
+@pytest.mark.parametrize("sees", [True, False])
+def test_checkpoints_that_cannot_be_written_end_no_run(sees, tmp_path, caplog):
+    with WorkerPool.open(makers(tmp_path), "local:2", checkpoint_every=2, folder=tmp_path / "states") as pool:
+        for seat in pool._seats:
+            seat.sees = sees
+
+        def before(turn):
+            if turn == 4:
+                (tmp_path / "states" / "part-00001-4.npz").mkdir()  # where the next checkpoint belongs
+                (tmp_path / "kill-3").touch()
+
+        assert same(steps(pool, range(7), before), alone(range(7)))
+        assert caplog.text.count("the checkpoint of parts cannot be written") == 1
+        (tmp_path / "states" / "part-00001-7.npz").mkdir()
+        with pytest.raises(OSError, match="directory"):
+            pool.saved()
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("on", ["local:2", "dask://local:2", "ray://local:2"])

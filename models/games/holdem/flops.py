@@ -106,8 +106,8 @@ def flop_classes(deck: str = "full") -> tuple[WeightedBoard, ...]:
     """
     flops = np.array(list(combinations(DECKS[deck], 3)))
     found, counts = np.unique(_highest(flops), return_counts=True)
-    named = [("".join(CARDS[int(code) // 52**place % 52] for place in (2, 1, 0))) for code in found[::-1]]
-    return tuple(WeightedBoard(board, float(count)) for board, count in zip(named, counts[::-1].tolist(), strict=True))
+    pairs = zip(found[::-1].tolist(), counts[::-1].tolist(), strict=True)
+    return tuple(WeightedBoard(_named(code), float(count)) for code, count in pairs)
 
 
 def _highest(flops: Indices) -> Indices:
@@ -176,6 +176,38 @@ def flop_subset(size: int) -> tuple[WeightedBoard, ...]:
     if not 1 <= size <= most:
         raise InvalidGameError(f"{size:,} flops, expected from 1 to {most:,}")
     return flop_classes() if size == most else subset_of(_order()[:size])
+
+
+def random_flops(count: int, seed: int, deck: str = "full") -> tuple[WeightedBoard, ...]:
+    """Return the classes of random flops, each weighted by how many of the flops it stands for.
+
+    Parameters
+    ----------
+    count : int
+        Different flops, each of which is equally likely; some may be in the same class.
+    seed : int
+    deck : {"full", "short"}
+
+    Raises
+    ------
+    InvalidGameError
+
+    Examples
+    --------
+    >>> from treeplex.models.games.holdem.flops import random_flops
+    >>> random_flops(2, seed=1)
+    (WeightedBoard(board='8s7h2s', weight=1.0), WeightedBoard(board='JsTsTh', weight=1.0))
+    """
+    flops = np.array(list(combinations(DECKS[deck], 3)))
+    if not 1 <= count <= len(flops):
+        raise InvalidGameError(f"{count:,} flops, expected from 1 to {len(flops):,}")
+    drawn = _highest(flops[np.random.default_rng(seed).choice(len(flops), count, replace=False)])
+    return tuple(WeightedBoard(_named(code), float(same)) for code, same in Counter(drawn.tolist()).items())
+
+
+def _named(code: int) -> str:
+    """Return the flop with a code of :func:`_highest`."""
+    return "".join(CARDS[code // 52**place % 52] for place in (2, 1, 0))
 
 
 def subset_of(chosen: Sequence[str]) -> tuple[WeightedBoard, ...]:

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from os import PathLike, fspath
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -16,8 +15,7 @@ from ....seqform.cut_form import CutForm, beginning
 from ....seqform.errors import InvalidGameError, shown
 from ....seqform.factored import FactoredPayoff
 from ....seqform.game import Game
-from ....seqform.interchange.files import naming
-from ....seqform.interchange.toml_table import Table, read_toml
+from ....seqform.interchange.toml_table import Declared, Table
 from ....seqform.public_form import Boards, PublicForm, Symmetry
 from ....seqform.public_payoff import Leaves
 from ....seqform.rules import CHANCE, TERMINAL
@@ -46,7 +44,7 @@ KEYS = (*_TABLES, *_RULES)
 
 
 @dataclass(frozen=True, eq=False)
-class FlopsGame(Explained):
+class FlopsGame(Explained, Declared):
     """Heads-up no-limit hold'em from the blinds to the river, on a set of flops.
 
     Before the flop hands are in 169 classes, and the betting is that of
@@ -133,19 +131,7 @@ class FlopsGame(Explained):
         _ = self.exits  # amounts that are not whole chips are rejected now
 
     @classmethod
-    def from_file(cls, path: str | PathLike[str]) -> "FlopsGame":
-        """Read a game from a TOML file; the reference page on hold'em lists its keys.
-
-        Raises
-        ------
-        GameFileError, InvalidGameError
-            The message names the file, the line and the key.
-        """
-        with naming(path):
-            return cls.from_table(read_toml(path), fspath(path))
-
-    @classmethod
-    def from_table(cls, top: Table, spec: str = "") -> "FlopsGame":
+    def from_table(cls, top: Table, spec: str = "") -> Self:
         """Read a game from the table of a file.
 
         Raises

@@ -5,9 +5,9 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from ....seqform.checks import check_choice
 from ....seqform.errors import InvalidConstraintError, InvalidGameError
 from ....seqform.functional import Functional
 from ....seqform.game import Game
-from ....seqform.interchange.files import naming, writing_whole
-from ....seqform.interchange.toml_table import Table, parse_toml, read_toml
+from ....seqform.interchange.files import writing_whole
+from ....seqform.interchange.toml_table import Declared, Table, parse_toml
 from ....seqform.limits import doing, timed
 from ....seqform.public_form import PublicForm
 from ....seqform.rules import CHANCE
@@ -41,7 +41,7 @@ _TINY = 500
 _PASSIVE = ("fold", "check", "call")
 
 
-class HoldemSpot(Situation):
+class HoldemSpot(Situation, Declared):
     """A heads-up subgame of no-limit hold'em that begins on a flop, turn or river.
 
     Player 0 is out of position (``oop``) and moves first; player 1 is in position (``ip``). The game becomes zero-sum
@@ -98,18 +98,6 @@ class HoldemSpot(Situation):
         object.__setattr__(self, "locks", tuple(Lock.parse(one) for one in given))
 
     @classmethod
-    def from_file(cls, path: str | PathLike[str]) -> "HoldemSpot":
-        """Read a spot from a TOML file; the reference page on hold'em lists its keys.
-
-        Raises
-        ------
-        GameFileError, InvalidGameError
-            The message names the file, the line and the key.
-        """
-        with naming(path):
-            return cls.from_table(read_toml(path), fspath(path))
-
-    @classmethod
     def from_toml(cls, text: str, spec: str = "") -> "HoldemSpot":
         """Read a spot from the string returned by :meth:`to_toml`.
 
@@ -121,7 +109,7 @@ class HoldemSpot(Situation):
         return cls.from_table(parse_toml(text.encode()), spec)
 
     @classmethod
-    def from_table(cls, top: Table, spec: str = "") -> "HoldemSpot":
+    def from_table(cls, top: Table, spec: str = "") -> Self:
         """Read a spot from the table of a file.
 
         Raises
