@@ -100,11 +100,11 @@ def luck_free_winnings(record: HandRecord, rng: np.random.Generator, boards: int
     The equity of a seat is the share of the pot that it wins on average if both hands check down. When cards are
     dealt, the luck of a seat is the pot times the change of its equity. When a bot draws its action from a mixture
     that it states, the luck is the value of the action minus the mean value of the mixture. The values are estimates:
-    after a check or a call both hands check down, and after a bet or raise the other player folds or calls, as is
-    better for it. Given both hands and the play so far, each luck has mean zero, so that the mean of the results
-    remains unbiased, for any bots that state their mixtures truly or not at all. These are the terms of AIVAT (Burch,
-    Schmid, Moravčík, Morrill and Bowling, AAAI 2018) with a simple value function. After an all-in of bots that state
-    no mixtures, the result is that of :func:`expected_winnings`, up to odd chips.
+    after a check or a call both hands check down, and after a bet or raise the other player folds so often that a
+    bluff wins nothing, and otherwise calls. Given both hands and the play so far, each luck has mean zero, so that
+    the mean of the results remains unbiased, for any bots that state their mixtures truly or not at all. These are
+    the terms of AIVAT (Burch, Schmid, Moravčík, Morrill and Bowling, AAAI 2018) with a simple value function. After
+    an all-in of bots that state no mixtures, the result is that of :func:`expected_winnings`, up to odd chips.
 
     Examples
     --------
@@ -164,7 +164,8 @@ def _worth(action: str, before: int, stack: int, own: int, other: int, equity: f
     if word in ("check", "call"):
         return max(own, other) * (2.0 * equity - 1.0)
     total = before + int(number) if number else stack
-    return min(float(other), total * (2.0 * equity - 1.0))
+    folds = (total - own) / (total + other)
+    return folds * other + (1.0 - folds) * total * (2.0 * equity - 1.0)
 
 
 def _share(record: HandRecord, seen: Sequence[int], rng: np.random.Generator, boards: int) -> float:
