@@ -132,4 +132,5 @@ def _chances(hand: Sequence[int], board: Sequence[int], rng: np.random.Generator
         free = strengths > 0
         wins += np.where(free, 0.5 + 0.5 * np.sign(strengths[own] - strengths), 0.0)
         counts += free
-    return np.divide(wins, counts, out=np.full(len(HANDS), 0.5), where=counts > 0)
+    shares: Floats = np.divide(wins, counts, out=np.full(len(HANDS), 0.5), where=counts > 0)
+    return shares
