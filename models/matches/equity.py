@@ -74,8 +74,10 @@ def expected_winnings(record: HandRecord, rng: np.random.Generator, boards: int 
     return tuple(won)
 
 
-def luck_free_winnings(record: HandRecord, rng: np.random.Generator, boards: int = BOARDS) -> tuple[float, float]:
-    """Return both seats' win or loss in a heads-up hand without the luck of the board and of the bots' draws.
+def luck_free_winnings(
+    record: HandRecord, rng: np.random.Generator, boards: int = BOARDS, *, decisions: bool = False
+) -> tuple[float, float]:
+    """Return both seats' win or loss in a heads-up hand without the luck of the board.
 
     Parameters
     ----------
@@ -84,6 +86,8 @@ def luck_free_winnings(record: HandRecord, rng: np.random.Generator, boards: int
         Must not be the generator that dealt the hand.
     boards : int
         Number of boards sampled for the equity before the flop.
+    decisions : bool
+        Whether to remove the luck of the actions that bots draw from mixtures, too. This may add variance.
 
     Returns
     -------
@@ -98,13 +102,13 @@ def luck_free_winnings(record: HandRecord, rng: np.random.Generator, boards: int
     Notes
     -----
     The equity of a seat is the share of the pot that it wins on average if both hands check down. When cards are
-    dealt, the luck of a seat is the pot times the change of its equity. When a bot draws its action from a mixture
-    that it states, the luck is the value of the action minus the mean value of the mixture. The values are estimates:
-    after a check or a call both hands check down, and after a bet or raise the other player folds or calls, as is
-    better for it. Given both hands and the play so far, each luck has mean zero, so that the mean of the results
-    remains unbiased, for any bots that state their mixtures truly or not at all. These are the terms of AIVAT (Burch,
-    Schmid, Moravčík, Morrill and Bowling, AAAI 2018) with a simple value function. After an all-in of bots that state
-    no mixtures, the result is that of :func:`expected_winnings`, up to odd chips.
+    dealt, the luck of a seat is the pot times the change of its equity. With `decisions`, when a bot draws its action
+    from a mixture that it states, the luck is the value of the action minus the mean value of the mixture. The values
+    are estimates: after a check or a call both hands check down, and after a bet or raise the other player folds so
+    often that a bluff wins nothing, and otherwise calls. Given both hands and the play so far, each luck has mean
+    zero, so that the mean of the results remains unbiased, for any bots that state their mixtures truly or not at
+    all. These are the terms of AIVAT (Burch, Schmid, Moravčík, Morrill and Bowling, AAAI 2018) with a simple value
+    function. After an all-in, without `decisions`, the result is that of :func:`expected_winnings`, up to odd chips.
 
     Examples
     --------
@@ -139,7 +143,7 @@ def luck_free_winnings(record: HandRecord, rng: np.random.Generator, boards: int
         return sum(2 * max(paid) * (share(one) - share(one - 1)) for one in range(street + 1, until + 1))
 
     done = amounts(record.table.blinds, [record.table.stack] * 2, record.history)
-    mixtures = record.mixtures or (None,) * len(record.history)
+    mixtures = (decisions and record.mixtures) or (None,) * len(record.history)
     for (when, seat, action), mixture, after in zip(record.history, mixtures, done, strict=True):
         if when > street:
             won -= deal(when)
@@ -164,7 +168,8 @@ def _worth(action: str, before: int, stack: int, own: int, other: int, equity: f
     if word in ("check", "call"):
         return max(own, other) * (2.0 * equity - 1.0)
     total = before + int(number) if number else stack
-    return min(float(other), total * (2.0 * equity - 1.0))
+    folds = (total - own) / (total + other)
+    return folds * other + (1.0 - folds) * total * (2.0 * equity - 1.0)
 
 
 def _share(record: HandRecord, seen: Sequence[int], rng: np.random.Generator, boards: int) -> float:

@@ -153,7 +153,7 @@ class MatchResult:
     expected : ndarray of float64, shape (deals, rotations, bots)
         The same winnings, replaced by their expectation if all players were all-in before the river.
     luck_free : ndarray of float64, shape (deals, rotations, bots), or None
-        The winnings without the luck of the board and of the bots' draws
+        The winnings without the luck of the board
         (:func:`~treeplex.models.matches.luck_free_winnings`); ``None`` with more than two seats.
     duplicate : bool
         Whether every deal was played in all rotations.

@@ -396,8 +396,11 @@ class _LocalResponse(_Forgetful):
                 f"bot lbr: to = {one_line(self.to, 60)}, expected a bot resolving with learns=false"
             )
         from .local_response import LocalResponseBot
+        from .resolving import ResolvingBot
 
-        return LocalResponseBot(opponent.bot(table))
+        made = opponent.bot(table)
+        assert isinstance(made, ResolvingBot)
+        return LocalResponseBot(made)
 
 
 @dataclass

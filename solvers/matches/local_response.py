@@ -41,8 +41,8 @@ class LocalResponseBot:
     probability to win against the hands that do not fold. Raises are the pot and all-in. V. Lisý and M. Bowling,
     "Equilibrium approximation quality of current no-limit poker bots", AAAI-17 workshop on computer poker.
 
-    Whatever its errors, the bot is an opponent, so its expected winnings are at most those of a best response. Over
-    both seats, they are a lower bound on the exploitability of the opponent.
+    The bot is an opponent, whichever errors its estimates have, so its expected winnings are at most those of a best
+    response. Over both seats, they are a lower bound on the exploitability of the opponent.
 
     Examples
     --------
@@ -132,4 +132,5 @@ def _chances(hand: Sequence[int], board: Sequence[int], rng: np.random.Generator
         free = strengths > 0
         wins += np.where(free, 0.5 + 0.5 * np.sign(strengths[own] - strengths), 0.0)
         counts += free
-    return np.divide(wins, counts, out=np.full(len(HANDS), 0.5), where=counts > 0)
+    shares: Floats = np.divide(wins, counts, out=np.full(len(HANDS), 0.5), where=counts > 0)
+    return shares

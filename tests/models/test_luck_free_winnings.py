@@ -1,7 +1,5 @@
 """Winnings without the luck of the board."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -137,8 +135,8 @@ def test_the_luck_of_a_stated_mixture_has_mean_zero() -> None:
         for place in range(len(script), len(full)):  # the other actions at later decisions
             scripts += [[*full[:place], number] for number in range(1, bot.menus[place])]
         chances.append(bot.chance)
-        free.append(luck_free_winnings(record, fresh())[0])
-        without.append(luck_free_winnings(replace(record, mixtures=()), fresh())[0])
+        free.append(luck_free_winnings(record, fresh(), decisions=True)[0])
+        without.append(luck_free_winnings(record, fresh())[0])
     assert sum(chances) == pytest.approx(1.0)
     assert len(chances) > 10
     decisions = np.subtract(free, without)
