@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.blas import dger
+from scipy.linalg.blas import dgemm
 
 from ...models.problems import EpsilonNash
 from ...models.problems.complementarity import Complementarity
@@ -19,6 +19,8 @@ from ..solution import starting_profile
 _PIVOT, _TIE = 1e-9, 1e-11
 #: Smaller entries of a row count as zero; with a larger share of others, the row is dense.
 _NOTHING, _DENSE = 1e-15, 0.3
+#: The number of pivots whose products are added at once.
+_WAITING = 48
 
 
 class RayError(ArithmeticError):
@@ -147,40 +149,64 @@ class Path(ABC):
 
 
 class FloatPath(Path):
-    """A path in floats."""
+    """A path in floats.
+
+    Notes
+    -----
+    Each pivot adds a product of a column and a row to the dictionary. Such products wait until there are 48, and are
+    then added at once, as a product of matrices. Until then an entry is that of the dictionary plus those of the
+    products; the row and the column of a pivot are written out.
+    """
 
     def __init__(self, program: Complementarity) -> None:
         super().__init__(program)
         self._entries = np.asfortranarray(program.dictionary)
+        rows, columns = self._entries.shape
+        self._left, self._right = np.zeros((rows, _WAITING), order="F"), np.zeros((_WAITING, columns), order="F")
+        self._waiting = 0
+
+    def _part(self, rows: Any, columns: Any) -> Floats:
+        """Return entries of rows, columns, or both."""
+        waiting = self._waiting
+        products = self._left[rows, :waiting] @ self._right[:waiting, columns]
+        return np.asarray(self._entries[rows, columns] + products)
 
     def _blocking(self, entering: int) -> tuple[list[int], Floats]:
-        decrease = -self._entries[:, entering]
+        decrease = -self._part(slice(None), entering)
         rows = np.flatnonzero(decrease > _PIVOT * max(1.0, np.abs(decrease).max())).tolist()
         if not rows:
             raise RayError("no variable bounds the path")
         return rows, decrease
 
     def _smallest(self, rows: Sequence[int], decrease: Floats, place: int) -> list[int]:
-        entries = self._entries[rows, place]
+        entries = self._part(rows, place)
         ratios = (np.maximum(entries, 0.0) if place == 0 else -entries) / decrease[rows]
         least = ratios.min() + _TIE
         return [row for row, ratio in zip(rows, ratios.tolist(), strict=True) if ratio <= least]
 
     def _pivot(self, row: int, column: int) -> None:
-        entries = self._entries
-        factors = entries[:, column].copy()
-        solved = entries[row] / -factors[row]
+        factors, solved = self._part(slice(None), column), self._part(row, slice(None))
+        solved /= -factors[row]
         solved[column] = 1.0 / factors[row]
-        entries[:, column] = 0.0
         factors[row] = 0.0
-        columns = np.flatnonzero(np.abs(solved) > _NOTHING)
-        if len(columns) > _DENSE * len(solved):
-            dger(1.0, factors, solved, a=entries, overwrite_a=True)
+        self._left[row], self._right[:, column] = 0.0, 0.0
+        self._entries[:, column], self._entries[row] = factors * solved[column], solved
+        self._left[:, self._waiting], self._right[self._waiting] = factors, solved
+        self._right[self._waiting, column] = 0.0
+        self._waiting += 1
+        if self._waiting == _WAITING:
+            self._add()
+
+    def _add(self) -> None:
+        """Add the products that wait."""
+        columns = np.flatnonzero((np.abs(self._right[: self._waiting]) > _NOTHING).any(axis=0))
+        if len(columns) > _DENSE * self._right.shape[1]:
+            dgemm(1.0, self._left, self._right, beta=1.0, c=self._entries, overwrite_c=True)
         else:
-            entries[:, columns] += np.outer(factors, solved[columns])
-        entries[row] = solved
+            self._entries[:, columns] += self._left @ self._right[:, columns]
+        self._left[:], self._right[:], self._waiting = 0.0, 0.0, 0
 
     @property
     def constants(self) -> Floats:
         """The values of the basic variables."""
-        return np.asarray(self._entries[:, 0])
+        return self._part(slice(None), 0)
