@@ -344,6 +344,9 @@ def _check_start(path: str | None, method: "Method") -> None:
 
 # --value
 
+#: Value functions without parameters, and the suffixes of files with a learned value function or with a blueprint.
+_PLAIN_VALUES, _VALUE_FILES = ("exact", "checkdown"), (".npz", ".json")
+
 
 def _check_value(text: str | None, method: str, problem: str) -> None:
     """Reject an invalid value function, or one that the method or the problem cannot use."""
@@ -356,19 +359,19 @@ def _check_value(text: str | None, method: str, problem: str) -> None:
         raise CommandLineError(f"--value is for --problem {', '.join(problems)}, but --problem is {problem}")
     if text != "exact" and method not in _BASES:
         raise CommandLineError(f"--value {text} is for --method {', '.join(_BASES)}, but --method is {method}")
-    if not text.endswith(".npz"):
+    if not text.endswith(_VALUE_FILES):
         _value_of(text)
 
 
 def _value_of(text: str) -> tuple[str, int]:
-    """Return the method and the iterations of ``cfr+:iterations=500``; none for ``exact``."""
+    """Return the method and the iterations of ``cfr+:iterations=500``; none for ``exact`` and ``checkdown``."""
     grammar = Grammar("value function", UnknownMethodError, InvalidOptionError, prefix="--value ")
     iterations = Parameter("iterations", int, 500, About("iterations of each query", minimum=1, large=True))
     name, rest = grammar.split(text)
-    if name not in ("exact", *_BASES):
-        raise grammar.unknown_name(name, ("exact", *_BASES), ", or a file (.npz)")
-    values = grammar.read(name, rest, () if name == "exact" else (iterations,))
-    return name, values.get("iterations", 0 if name == "exact" else 500)
+    if name not in (*_PLAIN_VALUES, *_BASES):
+        raise grammar.unknown_name(name, (*_PLAIN_VALUES, *_BASES), f", or a file ({', '.join(_VALUE_FILES)})")
+    values = grammar.read(name, rest, () if name in _PLAIN_VALUES else (iterations,))
+    return name, values.get("iterations", 0 if name in _PLAIN_VALUES else 500)
 
 
 def with_value(chosen: "Method", text: str | None, game: "Game") -> "Method":
@@ -376,18 +379,21 @@ def with_value(chosen: "Method", text: str | None, game: "Game") -> "Method":
 
     Raises
     ------
-    UnknownMethodError, GameFileError, InvalidGameError
+    UnknownMethodError, GameFileError, InvalidGameError, InvalidStrategyError
         If the value function does not exist or does not belong to the game.
     """
     if text is None or text == "exact":
         return chosen
+    from ..solvers.depth_limited.blueprint_values import BlueprintValue
     from ..solvers.depth_limited.cfr_value import CFRValue
     from ..solvers.depth_limited.learned_values import load_value
     from ..solvers.depth_limited.method import DepthLimitedCFR
 
     assert isinstance(chosen, RegretMethod)
-    if text.endswith(".npz"):
-        value: Any = load_value(text, game)
+    if text.endswith(_VALUE_FILES):
+        value: Any = BlueprintValue.load(text, game) or load_value(text, game)
+    elif text == "checkdown":
+        value = BlueprintValue.checkdown(game)
     else:
         method, iterations = _value_of(text)
         value = CFRValue(iterations, method)

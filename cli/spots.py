@@ -554,8 +554,16 @@ def _proven(solution: "Solution", spot: "HoldemSpot") -> Iterator[Row]:
     elif solution.problem.name == "nash":
         yield Row("exploitability", missed, spot.of_pot, judged)
     else:
-        yield Row("exploitability", None if solution.problem.constraints else missed, spot.of_pot)
+        if not solution.problem.constraints:
+            yield Row("gain", solution.gain, spot.of_pot, " beyond the value of the game")
+            yield Row("exploitability", missed, spot.of_pot)
+            meaning = ", the bound that follows from p, the gain and the proven gaps"
+            yield Row("safety_bound", solution.safety_bound, spot.of_pot, meaning)
         yield Row("gap", solution.gap, error, " chips")
+        steps = solution.certificate.steps
+        if steps:
+            meaning = f" chips in one of {len(steps):,} steps, {error(steps[0].gap)} in the first"
+            yield Row("step_gaps", max(step.gap for step in steps), error, meaning, "largest gap")
     if solution.player is None and low is not None and high is not None:
         ends = low + spot.pot / 2, high + spot.pot / 2
         proven = f"an EV of oop from {at_least(ends[0])} to {at_most(ends[1])}"

@@ -188,8 +188,10 @@ class Game(HasSequenceForm, Displayed):
         """Make a game from a sequence form; the game then has no histories."""
         return cls(name, sequence_form=sequence_form)
 
-    def own_profile(self, path: str | PathLike[str]) -> "Profile | None":
+    def own_profile(self, path: str | PathLike[str], coarser: bool = False) -> "Profile | None":
         """Read the strategies in a file whose format is special to this kind of game; ``None`` for other files.
+
+        With ``coarser`` they may be those of a game that differs in its actions alone.
 
         Raises
         ------

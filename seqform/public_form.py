@@ -17,7 +17,7 @@ from .errors import InvalidGameError, UnsupportedProblemError, nearest, one_of, 
 from .factored import FactoredPayoff
 from .fingerprint import digest_of
 from .histories import walk
-from .payoffs import Payoff
+from .payoffs import LeafTable, Payoff
 from .polytope import Treeplex
 from .public_payoff import Leaves, PublicPayoff
 from .public_tree import PublicTree
@@ -131,6 +131,8 @@ def _runs(firsts: Indices, ends: Indices) -> Indices:
 
 #: Bytes of the sequence form per infoset, including its label, and per sequence, including its entry of E.
 _INFOSET_BYTES, _SEQUENCE_BYTES = 130, 60
+#: Bytes of a leaf table per entry, while it is built.
+_HISTORY_BYTES = 120
 
 
 class PublicForm(ReadOnly):
@@ -625,6 +627,58 @@ class PublicForm(ReadOnly):
         Budget().require(self.sequence_form_bytes, "the infosets and sequences of a game in public form")
         treeplexes = [self._treeplex(player) for player in range(len(self.states))]
         return SequenceForm(treeplexes, factored=self._payoff, known_as=self.fingerprint)
+
+    @cached_property
+    def histories(self) -> tuple[LeafTable, PublicTree]:
+        """Every pair of private states at every leaf as a leaf table, and the public tree with the leaves' states.
+
+        The table has an entry for each pair that is dealt together, so it is far larger than the form.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If the form does not have the probabilities of pairs of states (`deals`).
+        GameTooLargeError
+            If the table takes more memory than the budget.
+
+        Examples
+        --------
+        >>> from treeplex import load_game
+        >>> table, public = PublicForm.from_rules(load_game("kuhn").rules).histories
+        >>> len(table), sorted(set(public.leaf_states.tolist()))  # six deals, five ways to bet
+        (30, [1, 2, 3])
+        """
+        self._dealt_at(0)
+        Budget().require(
+            _HISTORY_BYTES * sum(len(group.nodes) * group.factored.matrix.nnz for group in self.deals),
+            "the leaf table of a game in public form",
+        )
+        starts, groups, amounts = self._paid
+        first, second = self.weights
+        sequences, chances, payoffs, nodes = [], [], [], []
+        for dealt in self.deals:
+            together = dealt.factored.matrix.tocoo()
+            pair, weights = (together.row, together.col), first[together.row] * second[together.col]
+            units: dict[int, Floats] = {}
+            for node, share in zip(dealt.nodes.tolist(), dealt.amounts.tolist(), strict=True):
+                paid = np.zeros((len(weights), 2))
+                for entry in range(starts[node], starts[node + 1]):
+                    number = int(groups[entry])
+                    if number not in units:
+                        units[number] = self.leaves[number].factored.matrix.toarray()[pair]
+                    paid += units[number][:, None] * amounts[:, entry]
+                likely = share * together.data
+                sequences.append(np.stack([self.sequences(player, node)[pair[player]] for player in (0, 1)], axis=1))
+                chances.append(weights * likely)
+                payoffs.append(paid / likely[:, None])
+                nodes.append(np.full(len(weights), self.parents[node]))
+        table = LeafTable.of_arrays(
+            frozen(np.concatenate(sequences).astype(np.int32)),
+            frozen(np.concatenate(chances)),
+            frozen(np.concatenate(payoffs)),
+        )
+        inner = np.cumsum(self.players != TERMINAL) - 1
+        return table, replace(self.public_tree(), leaf_states=frozen(inner[np.concatenate(nodes)].astype(np.int32)))
 
     def public_tree(self) -> PublicTree:
         """Return the public states at which a player or chance moves, in the order of the nodes, without a leaf table.

@@ -4,6 +4,7 @@ from .commitments import TypeReply as TypeReply
 from .commitments import commitment_outcome as commitment_outcome
 from .correlated_run import CorrelatedRun as CorrelatedRun
 from .depth_limited.agent import Agent as Agent
+from .depth_limited.blueprint_values import BlueprintValue as BlueprintValue
 from .depth_limited.cfr_value import CFRValue as CFRValue
 from .depth_limited.encounters import encounter as encounter
 from .depth_limited.learned_values import LinearValue as LinearValue

@@ -10,7 +10,7 @@ from ...seqform.polytope import infoset_values, sequence_values
 from ..saddle import PlayerView
 from .decision_steps import Along, DecisionStep, Flags
 from .step_program import StepProgram
-from .subgame_roots import Form, Numbers, SubgameRoots, sequence_masses
+from .subgame_roots import Form, Numbers, SubgameRoots, histories_of, sequence_masses
 
 
 @dataclass(frozen=True)
@@ -233,8 +233,7 @@ def allowances(
     SequenceRates
         At each sequence from which a way in can continue.
     """
-    public, reply, table = view.game.public_tree, program.reply, view.game.sequence_form.leaves
-    assert table is not None
+    (table, public), reply = histories_of(view.game), program.reply
     # Sequences of the game with their positions in the reply, and last sequences before leaves.
     if roots is None:
         game = place = np.arange(reply.num_sequences)

@@ -13,7 +13,7 @@ from ...seqform.game import Game
 from ...seqform.polytope import Treeplex, sequence_values
 from .decision_steps import Flags
 from .step_program import StepProgram
-from .subgame_roots import Numbers, SubgameRoots, placed
+from .subgame_roots import Numbers, SubgameRoots, histories_of, placed
 
 if TYPE_CHECKING:
     from .runs import ResolvingRun
@@ -62,7 +62,7 @@ class LeafStates:
         Parameters
         ----------
         game : Game
-            Two players, zero-sum, with histories.
+            Two players, zero-sum, with histories or in public form.
         seen : ndarray of bool, shape (num_states of the public tree,)
             Contains all ancestors of its states.
         roots : ndarray of int32, optional
@@ -71,8 +71,8 @@ class LeafStates:
 
         Raises
         ------
-        UnsupportedProblemError
-            If the game's sequence form has no leaves.
+        UnsupportedProblemError, GameTooLargeError
+            As for :func:`~treeplex.models.depth_limited.subgame_roots.histories_of`.
 
         Examples
         --------
@@ -82,14 +82,12 @@ class LeafStates:
         >>> LeafStates.of(kuhn, kuhn.public_tree.levels <= 1)
         LeafStates(states=1, ways=(3, 3), sequences=(6, 0))
         """
-        public = game.public_tree
+        table, public = histories_of(game)
         within = np.arange(public.num_states, dtype=np.int32) if roots is None else public.below(roots)
         parents = public.parents[within]
         states = within[~seen[within] & np.where(parents >= 0, seen[parents], True)]
         # For each seat the roots give the other player's ways in.
         sides = SubgameRoots.of(game, 1, states), SubgameRoots.of(game, 0, states)
-        table = game.sequence_form.leaves
-        assert table is not None
         leaves = sides[0].leaves
         below = np.logical_or(*(each.leaf_sources >= each.num_ways for each in sides))
         one_a_way = [np.ones(each.num_ways, dtype=np.int64) for each in sides]

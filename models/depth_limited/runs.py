@@ -314,7 +314,7 @@ def folds_and_calls(game: Game, player: int) -> tuple[Flags, Flags]:
         calls = [faced != passed for faced, passed in zip(facing, passing, strict=True)]
     else:
         raise UnsupportedProblemError(
-            "lbr needs a poker game (kuhn, leduc, or rules with action_words for fold, check and call), received "
-            f"{game.spec}"
+            "lbr and checkdown need a poker game (kuhn, leduc, a spot, or rules with action_words for fold, check and "
+            f"call), received {game.spec}"
         )
     return np.array([False, *folds]), np.array([False, *calls])

@@ -11,7 +11,9 @@ import scipy.sparse as sp
 
 from ...seqform.arrays import Floats, Integers
 from ...seqform.errors import UnsupportedProblemError, shown
+from ...seqform.functional import dealt_form_of
 from ...seqform.game import Game
+from ...seqform.payoffs import LeafTable
 from ...seqform.polytope import Treeplex
 from ...seqform.public_tree import PublicTree
 
@@ -95,8 +97,8 @@ class SubgameRoots:
 
         Raises
         ------
-        UnsupportedProblemError
-            If the game's sequence form has no leaves.
+        UnsupportedProblemError, GameTooLargeError
+            As for :func:`histories_of`.
 
         Examples
         --------
@@ -107,11 +109,9 @@ class SubgameRoots:
         >>> [coin.sequence_form.treeplexes[1].sequence_label(s) for s in roots.way_sequences.tolist()]
         [('red_', 'RH'), ('red_', 'RT'), ('green_', 'GH'), ('green_', 'GT')]
         """
-        form, public = game.sequence_form, game.public_tree
-        if form.leaves is None:
-            raise UnsupportedProblemError(f"{game.spec} has no leaf table, which gadgets need")
+        table, public = histories_of(game)
         roots = np.unique(np.fromiter(states, dtype=np.int32))
-        own, other, table = form.treeplexes[player], form.treeplexes[1 - player], form.leaves
+        own, other = (game.sequence_form.treeplexes[seat] for seat in (player, 1 - player))
         infosets = public.below(roots, 1 - player).astype(np.int64)
         sequences = sequences_at(other, infosets)
         leaves = public.leaves_below(roots).astype(np.int64)
@@ -256,8 +256,7 @@ class SubgameRoots:
         ndarray of float64, shape (num_ways,)
             If the other player takes the way with probability 1.
         """
-        table = game.sequence_form.leaves
-        assert table is not None
+        table, _ = histories_of(game)
         ways = np.ones(self.num_ways, dtype=np.int64)
         below, columns = self.below(ways, np.cumsum(ways))
         # Everything that comes along a way ends at leaves, for any continuation of the other player; here all actions
@@ -267,6 +266,27 @@ class SubgameRoots:
         for level in reversed(below.levels):
             level.pass_up(np.add.reduceat(masses[level.sequences], level.starts), masses)
         return masses[1 : 1 + self.num_ways]
+
+
+def histories_of(game: Game) -> tuple[LeafTable, PublicTree]:
+    """Return the leaves of a game, and its public tree with the states of the leaves.
+
+    A game in public form, such as a hold'em spot, has no list of histories; its leaf table is expanded.
+
+    Raises
+    ------
+    UnsupportedProblemError
+        If neither its sequence form nor its public form determines the leaves.
+    GameTooLargeError
+        If the table takes more memory than the budget.
+    """
+    if game.sequence_form.leaves is not None:
+        return game.sequence_form.leaves, game.public_tree
+    form = dealt_form_of(game)
+    if form is None or not form.is_whole:
+        raise UnsupportedProblemError(f"{game.spec} has no leaf table, which gadgets and value functions need")
+    found: tuple[LeafTable, PublicTree] = form.histories
+    return found
 
 
 def sequence_masses(game: Game, player: int, plan: Floats) -> Floats:
@@ -284,8 +304,7 @@ def sequence_masses(game: Game, player: int, plan: Floats) -> Floats:
     ndarray of float64, shape (num_sequences of the other player,)
         If the other player takes the sequence with probability 1.
     """
-    table, other = game.sequence_form.leaves, game.sequence_form.treeplexes[1 - player]
-    assert table is not None
+    (table, _), other = histories_of(game), game.sequence_form.treeplexes[1 - player]
     reach = table.chance * plan[table.sequences[:, player]]
     last = table.sequences[:, 1 - player]
     masses: Floats = np.bincount(last, weights=reach, minlength=other.num_sequences).astype(np.float64)

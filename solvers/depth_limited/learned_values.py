@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.random import Generator
 
-from ...models.depth_limited import LeafStates, decision_steps
+from ...models.declarations import Levels
+from ...models.depth_limited import LeafStates, decision_steps, partition_roots, partition_steps
 from ...models.depth_limited.subgame_roots import Numbers
 from ...seqform.arrays import Floats
 from ...seqform.checks import check_whole
@@ -30,6 +31,7 @@ from ...seqform.interchange.files import read_archive, refusing_damaged, write_a
 from .cfr_value import CFRValue
 from .value_functions import BorderValues
 
+_FORMAT = "treeplex value function"
 #: The fraction of examples that is held out to measure errors.
 _HELD_OUT = 0.2
 #: The regression has products of both players' ranges as features if there are at most this many.
@@ -88,8 +90,9 @@ class LearnedValue(ABC):
     def train(
         cls,
         game: Game,
-        lookahead: int,
+        lookahead: int | None = None,
         *,
+        level: Levels = None,
         player: int | None = None,
         examples: int = 500,
         iterations: int = 300,
@@ -97,13 +100,15 @@ class LearnedValue(ABC):
         borders: Sequence[LeafStates] | None = None,
         **options: Any,
     ) -> Self:
-        """Learn the values at the borders of all steps with a lookahead.
+        """Learn the values at the borders of all steps with a lookahead, or of a partition.
 
         Parameters
         ----------
         game : Game
             Two players, zero-sum.
-        lookahead : int
+        lookahead : int, optional
+        level : int, str, iterable of int or callable, optional
+            Instead of a lookahead, where the subgames of a partition begin, as for :class:`~treeplex.CDRNR`.
         player : int, optional
             The player of the steps; by default both players.
         examples : int
@@ -124,6 +129,70 @@ class LearnedValue(ABC):
         MissingExtraError
             If scikit-learn is not installed.
         """
+        settings = cls._settings(examples, iterations, options)
+        generator = np.random.default_rng(seed)
+        parameters: dict[int, Mapping[str, Floats]] = {}
+        errors, label_errors = [np.zeros(0)], []
+        for border in _borders_of(game, lookahead, level, player) if borders is None else borders:
+            if all(int(state) in parameters for state in border.states):
+                continue
+            ranges, values, label_error = _examples(border, examples, iterations, generator)
+            label_errors.append(label_error)
+            for group in _grouped(border):
+                fitted, missed = cls._fitted(group.take(ranges), group.take(values), group.sizes, generator, settings)
+                parameters.update(zip(border.states[group.members].tolist(), fitted, strict=True))
+                errors.append(missed)
+        return cls._of(game, parameters, errors, label_errors)
+
+    @classmethod
+    def train_on_street(
+        cls, game: Game, *, examples: int = 500, iterations: int = 300, seed: int = 0, **options: Any
+    ) -> Self:
+        """Learn the values at the end of the first street of a game in public form, such as a turn of hold'em.
+
+        The public states are those before the next public card, so that there are as many networks as ways to bet on
+        the street. Examples are solved without listing pairs of private states.
+
+        Parameters
+        ----------
+        game : Game
+            In public form, such as a spot.
+        examples, iterations, seed, **options
+            As for :meth:`train`.
+
+        Raises
+        ------
+        UnsupportedProblemError
+            If nobody decides after a public chance event, or the game is not in public form.
+        InvalidOptionError, UnknownMethodError, MissingExtraError
+            As for :meth:`train`.
+
+        Examples
+        --------
+        >>> from treeplex.models.games.holdem import HoldemSpot
+        >>> from treeplex.solvers import LinearValue
+        >>> spot = HoldemSpot("9d8d7h6c", ["9c9s, AdKd", "KhKs, 8c8s"], 100, 100, bets="50%", deck="short")
+        >>> LinearValue.train_on_street(spot.game, examples=10, iterations=20)
+        LinearValue(holdem 9d8d7h6c, states=3, mean_error=..., worst_error=...)
+        """
+        from .public_trunk import street_examples
+
+        settings = cls._settings(examples, iterations, options)
+        generator = np.random.default_rng(seed)
+
+        def drawn(sizes: tuple[int, int]) -> Floats:
+            ends, width = sizes
+            return _drawn(np.repeat(np.arange(ends), width), generator).reshape(ends, width)
+
+        states, ranges, values, label_error = street_examples(game, examples, iterations, drawn)
+        sizes = ranges[0].shape[2], ranges[1].shape[2]
+        inputs, targets = (np.concatenate(each, axis=2).transpose(1, 0, 2) for each in (ranges, values))
+        fitted, missed = cls._fitted(inputs, targets, sizes, generator, settings)
+        return cls._of(game, dict(zip(states, fitted, strict=True)), [missed], [label_error])
+
+    @classmethod
+    def _settings(cls, examples: int, iterations: int, options: Mapping[str, Any]) -> _Settings:
+        """Return the options of the model with its defaults, after checking all arguments of a training."""
         for name, number, least in (("examples", examples, 5), ("iterations", iterations, 1)):
             check_whole(number, name, InvalidOptionError, f"[{least}, inf)")
         for option in options:
@@ -131,25 +200,30 @@ class LearnedValue(ABC):
                 raise UnknownMethodError(f"{cls.__name__} has no option {shown(option)}")
         with needing("learning a value needs scikit-learn", "learning"):
             import sklearn  # noqa: F401
-        settings = {**cls.defaults, **options}
-        generator = np.random.default_rng(seed)
+        return {**cls.defaults, **options}
+
+    @classmethod
+    def _fitted(
+        cls, inputs: Floats, targets: Floats, sizes: _Sizes, rng: Generator, settings: _Settings
+    ) -> tuple[list[_Arrays], Floats]:
+        """Return the parameters of several public states, and the errors on held-out examples."""
+        examples = inputs.shape[1]
         kept = examples - max(1, round(_HELD_OUT * examples))
-        parameters: dict[int, Mapping[str, Floats]] = {}
-        errors, label_errors = [np.zeros(0)], []
-        for border in _borders_of(game, lookahead, player) if borders is None else borders:
-            if all(int(state) in parameters for state in border.states):
-                continue
-            ranges, values, label_error = _examples(border, examples, iterations, generator)
-            label_errors.append(label_error)
-            for group in _grouped(border):
-                inputs, targets = group.take(ranges), group.take(values)
-                fitted = [
-                    cls._fit(points[:kept], answers[:kept], group.sizes, generator, settings)
-                    for points, answers in zip(inputs, targets, strict=True)
-                ]
-                parameters.update(zip(border.states[group.members].tolist(), fitted, strict=True))
-                guesses = _balanced(cls._values(_stacked(fitted), inputs[:, kept:], group.sizes), inputs[:, kept:])
-                errors.append(np.abs(guesses - targets[:, kept:]).ravel())
+        fitted = [
+            cls._fit(points[:kept], answers[:kept], sizes, rng, settings)
+            for points, answers in zip(inputs, targets, strict=True)
+        ]
+        guesses = _balanced(cls._values(_stacked(fitted), inputs[:, kept:], sizes), inputs[:, kept:])
+        return fitted, np.abs(guesses - targets[:, kept:]).ravel()
+
+    @classmethod
+    def _of(
+        cls,
+        game: Game,
+        parameters: Mapping[int, Mapping[str, Floats]],
+        errors: Sequence[Floats],
+        label_errors: Sequence[float],
+    ) -> Self:
         every = np.concatenate(errors)
         mean, worst = (float(every.mean()), float(every.max())) if len(every) else (0.0, 0.0)
         return cls(game, parameters, mean, worst, float(np.mean(label_errors)) if label_errors else 0.0)
@@ -166,17 +240,42 @@ class LearnedValue(ABC):
             self._border, self._groups = border, self._prepared(border)
         answers = np.zeros(border.num_ways[0]), np.zeros(border.num_ways[1])
         for group in self._groups:
-            own, other = ranges[0][group.ways[0]], ranges[1][group.ways[1]]
-            sums = own.sum(axis=1, keepdims=True), other.sum(axis=1, keepdims=True)
-            shares = [
-                np.divide(each, total, out=np.full_like(each, 1.0 / each.shape[1]), where=total > 0.0)
-                for each, total in zip((own, other), sums, strict=True)
-            ]
-            inputs = np.concatenate(shares, axis=1)[:, None, :]
-            values = _balanced(self._values(group.parameters, inputs, group.sizes), inputs)[:, 0]
-            answers[0][group.ways[0]] = values[:, : group.sizes[0]] * sums[1]
-            answers[1][group.ways[1]] = values[:, group.sizes[0] :] * sums[0]
+            found = self._answers(group.parameters, ranges[0][group.ways[0]], ranges[1][group.ways[1]])
+            for answer, ways, values in zip(answers, group.ways, found, strict=True):
+                answer[ways] = values
         return BorderValues(answers)
+
+    def at_ends(self, states: Sequence[int], ranges: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """Return both players' values at public states of a game in public form, shapes (states, private states).
+
+        Parameters
+        ----------
+        states : sequence of int
+            The indices of the public states in the game's public tree.
+        ranges : two ndarray of float64, shape (states, private states)
+
+        Raises
+        ------
+        SolverError
+            If it was not trained on one of the public states.
+        """
+        for state in states:
+            if state not in self.parameters:
+                raise SolverError(
+                    f"value function {self.name} was not trained on public state {state} of {self.game.spec}"
+                )
+        return self._answers(_stacked([self.parameters[state] for state in states]), ranges[0], ranges[1])
+
+    def _answers(self, parameters: Mapping[str, Floats], own: Floats, other: Floats) -> tuple[Floats, Floats]:
+        """Return both players' values at several states, given their ranges there, shapes (states, ways)."""
+        sums = own.sum(axis=1, keepdims=True), other.sum(axis=1, keepdims=True)
+        shares = [
+            np.divide(each, total, out=np.full_like(each, 1.0 / each.shape[1]), where=total > 0.0)
+            for each, total in zip((own, other), sums, strict=True)
+        ]
+        inputs, sizes = np.concatenate(shares, axis=1)[:, None, :], (own.shape[1], other.shape[1])
+        values = _balanced(self._values(parameters, inputs, sizes), inputs)[:, 0]
+        return values[:, : sizes[0]] * sums[1], values[:, sizes[0] :] * sums[0]
 
     def _prepared(self, border: LeafStates) -> "list[_Group]":
         if border.game is not self.game and border.game.fingerprint != self.game.fingerprint:
@@ -223,7 +322,7 @@ class LearnedValue(ABC):
         states = sorted(self.parameters)
         names = list(self.parameters[states[0]]) if states else []
         metadata = {
-            "format": "treeplex value function", "kind": self.name, "game": self.game.fingerprint, "states": states,
+            "format": _FORMAT, "kind": self.name, "game": self.game.fingerprint, "states": states,
             "names": names, "mean_error": self.mean_error, "worst_error": self.worst_error,
             "label_error": self.label_error,
         }  # fmt: skip
@@ -312,6 +411,14 @@ class NetworkValue(LearnedValue):
             values = np.maximum(values, 0.0) if layer else values
             values = values @ parameters[f"weight {layer}"] + parameters[f"bias {layer}"]
         return np.asarray(values * parameters["scale"])
+
+
+def is_value_file(path: str | Path) -> bool:
+    """Return whether a file claims to contain a learned value function, or cannot be read as an archive at all."""
+    try:
+        return bool(read_archive(path, mapped=True)[0].get("format") == _FORMAT)
+    except Exception:
+        return True  # reading it as a value function tells what is wrong
 
 
 def load_value(path: str | Path, game: Game) -> LearnedValue:
@@ -408,12 +515,20 @@ def _stacked(parameters: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
     return {name: np.stack([one[name] for one in parameters]) for name in parameters[0]}
 
 
-def _borders_of(game: Game, lookahead: int, player: int | None) -> list[LeafStates]:
+def _borders_of(game: Game, lookahead: int | None, level: Levels, player: int | None) -> list[LeafStates]:
     """Return the borders of the steps along levels, for one player or for both."""
-    public = game.public_tree
-    seats = (0, 1) if player is None else (player,)
-    seen = [step.seen for seat in seats for step in decision_steps(public, seat, lookahead)]
-    return [LeafStates.of(game, states) for states in seen if states is not None and not states.all()]
+    if (lookahead is None) == (level is None):
+        raise InvalidOptionError(
+            f"lookahead is {shown(lookahead)} and level is {shown(level)}, expected one of the two"
+        )
+    public, seen = game.public_tree, []
+    for seat in (0, 1) if player is None else (player,):
+        if lookahead is None:
+            steps = partition_steps(public, seat, partition_roots(public, level, "train"))
+        else:
+            steps = decision_steps(public, seat, lookahead)
+        seen += [step.seen for step in steps if step.seen is not None and not step.seen.all()]
+    return [LeafStates.of(game, states) for states in seen]
 
 
 def _examples(border: LeafStates, count: int, iterations: int, generator: Generator) -> tuple[_Pair, _Pair, float]:
@@ -431,17 +546,16 @@ def _examples(border: LeafStates, count: int, iterations: int, generator: Genera
     errors = np.zeros(count)
     for number in range(count):
         for player in (0, 1):
-            ranges[player][number] = _drawn(border, player, generator)
+            ranges[player][number] = _drawn(border.way_states[player], generator)
         answer = value.query(border, (ranges[0][number], ranges[1][number]))
         values[0][number], values[1][number] = answer.values
         errors[number] = 0.0 if answer.error is None else answer.error
     return ranges, values, float(errors.mean()) / max(len(border.states), 1)
 
 
-def _drawn(border: LeafStates, player: int, generator: Generator) -> Floats:
-    """Return a random range at each public state, from sparse to even."""
-    states = border.way_states[player]
-    concentration = generator.choice([0.2, 0.5, 1.0, 3.0], size=len(border.states))[states]
+def _drawn(states: Numbers, generator: Generator) -> Floats:
+    """Return a random range at each public state, from sparse to even, given the state of each entry."""
+    count = int(states.max(initial=-1)) + 1
+    concentration = generator.choice([0.2, 0.5, 1.0, 3.0], size=count)[states]
     weights = generator.gamma(concentration) + 1e-12
-    sums = np.bincount(states, weights=weights, minlength=len(border.states))
-    return np.asarray(weights / sums[states])
+    return np.asarray(weights / np.bincount(states, weights=weights, minlength=count)[states])

@@ -25,6 +25,7 @@ from ..regret.ccfr_theorems import BoundConstants, player_regret_bound
 from ..regret.kernel import Kernel, KernelState, kernel_of
 from ..regret.layout import layout_from_matrices
 from ..regret.placement import Treeplexes
+from . import public_steps
 from .resolving import StepSolver, resolve
 
 #: The bounds of a step are computed each time its iterations have grown by this factor, from the first call on.
@@ -387,5 +388,7 @@ def run(method: RegretMethod, problem: SteppedResponse, options: Options) -> Out
     decides by its current strategies, and its gap bounds their error.
     """
     check_double(method, problem)
+    if public_steps.serves(method, problem):
+        return public_steps.run(method, problem, options)
     compile_loop()
     return resolve(method, problem, options, RegretStepSolver(method, problem.view()))

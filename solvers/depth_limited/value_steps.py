@@ -14,6 +14,7 @@ from ..methods import RegretMethod
 from ..methods.rules import CFR_PLUS
 from ..outcome import Options, Outcome
 from ..solution import RunState
+from . import public_steps
 from .method import DepthLimitedCFR
 from .regret_steps import RegretStepSolver, UpdatingStepper, check_double, compile_loop
 from .resolving import resolve
@@ -232,5 +233,7 @@ class TrunkLoop(UpdatingStepper):
 def run(method: DepthLimitedCFR, problem: SteppedResponse, options: Options) -> Outcome:
     """Solve a response step by step down to the depth limit of each; see :func:`~.regret_steps.run`."""
     check_double(method, problem)
+    if public_steps.serves(method, problem):
+        return public_steps.run(method, problem, options)
     compile_loop()
     return resolve(method, problem, options, ValueStepSolver(method, problem.view(), method.fresh_value()))

@@ -149,13 +149,18 @@ class PlayedPart(Piece):
     num_exits : int
     number, rule, predicting
         As for :class:`Piece`.
+    slim : bool
+        Whether to free what only reading its strategies needs.
     """
 
-    def __init__(self, part: Part, num_exits: int, number: Any, rule: Rule, predicting: bool) -> None:
+    def __init__(
+        self, part: Part, num_exits: int, number: Any, rule: Rule, predicting: bool, slim: bool = True
+    ) -> None:
         form = part.form()
         super().__init__(form, 1 + num_exits + np.arange(num_exits), number, rule, predicting)
         _ = self.kernel.doubles
-        self.kernel.layout.slim()
+        if slim:
+            self.kernel.layout.slim()
         self._trunk_states = [part.trunk_states(player) for player in (0, 1)]
         self._up = [
             sp.csr_array((np.ones(len(own)), (np.arange(len(own)), own)), shape=(len(own), own.max() + 1))
@@ -179,6 +184,6 @@ class PlayedPart(Piece):
 
     def _values(self, room: Any, player: int, reaches: Any) -> Floats:
         found = self.exits.values(room, player) @ self._up[player]
-        values = np.zeros(reaches.shape)
+        values = np.zeros((len(reaches), max(reaches.shape[1], found.shape[1])))
         values[:, : found.shape[1]] = found
         return values

@@ -105,7 +105,7 @@ def test_the_response_is_written(capsys: pytest.CaptureFixture[str], tmp_path: P
         ((*CDRNR[:-1], "1", "--lookahead", "1", "--epsilon", "0.1"), "--epsilon is not for cdrnr"),
         ((*CDRNR[:-1], "2", "--lookahead", "1"), "--p 2: expected a number from 0 to 1"),
         (("solve", "kuhn", "--problem", "ses", "--opponent", "uniform", "--p", "0"), "kuhn has no public chance event"),
-        (("solve", "goofspiel", "--problem", "lbr", "--opponent", "uniform"), "lbr needs a poker game (kuhn, leduc"),
+        (("solve", "goofspiel", "--problem", "lbr", "--opponent", "uniform"), "lbr and checkdown need a poker game"),
         (("solve", "kuhn", "--method", "lp"), "method lp cannot solve nash: use highs"),
         (("solve", "kuhn", "--lookahead", "1"), "--lookahead is not for nash"),
         (("solve", "transit:width=2", *CDBR[2:], "--lookahead", "1"), "has no histories to visit"),
@@ -152,6 +152,13 @@ def test_a_value_function_below_the_limit(capsys: pytest.CaptureFixture[str], tm
         assert main([*asked, *limits, "--method", "cfr+", "--value", value]) == 0
         line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("value errors"))
         assert said in line
+    blueprint = str(tmp_path / "blueprint.npz")
+    assert main(["solve", "kuhn", "--out", blueprint]) == 0
+    capsys.readouterr()
+    for value, name in (("checkdown", "checkdown"), (blueprint, "blueprint")):
+        record = json_of(capsys, *asked, *limits, "--method", "cfr+", "--value", value)
+        assert (record["method"], record["value_errors"]) == (f"cfr+ with value {name}", [None, 0.0])
+        assert record["exploitability"] <= record["safety_bound"]
     cdbr = ("solve", "kuhn", "--problem", "cdbr", "--opponent", "uniform", "--lookahead", "1")
     cdrnr = (*cdbr[:3], "cdrnr", *cdbr[4:], "--p", "0.5")
     for arguments, message in [
@@ -163,9 +170,14 @@ def test_a_value_function_below_the_limit(capsys: pytest.CaptureFixture[str], tm
         ),
         (
             (*cdbr, "--method", "cfr+", "--value", "none"),
-            "unknown value function 'none'; expected one of exact, cfr, cfr+",
+            "unknown value function 'none'; expected one of exact, checkdown, cfr, cfr+",
         ),
         ((*cdbr, "--method", "cfr+", "--value", "none.npz"), "none.npz: no such file"),
+        ((*cdbr, "--method", "cfr+", "--value", "none.json"), "none.json: no such file"),
+        (
+            ("solve", "coin", *cdbr[2:], "--method", "cfr+", "--value", "checkdown"),
+            "lbr and checkdown need a poker game",
+        ),
         ((*cdbr, "--method", "cfr+", "--iterate", "last", "--value", "cfr+"), "expected average or best"),
         ((*cdbr, "--method", "cfr+", "--precision", "single", "--value", "cfr+"), "got precision='single'"),
         (("solve", "kuhn", "--method", "cfr+", "--iterate", "best"), "expected average or last for nash"),
@@ -179,3 +191,27 @@ def test_a_value_function_below_the_limit(capsys: pytest.CaptureFixture[str], tm
         assert shown.out == ""
         assert message in shown.err
         assert shown.err.count("\n") == 1
+
+
+def test_a_street_of_a_spot(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    head = 'board = "9d8d7h6c"\ndeck = "short"\npot = 100\nstack = 100\n'
+    text = head + 'ranges = {{ oop = "9c9s, AdKd", ip = "KhKs, {}" }}\n'
+    spot, coarse, other = (tmp_path / f"{name}.toml" for name in ("turn", "coarse", "other"))
+    spot.write_text(text.format("8c8s") + '[bets]\nbet = "50%"\nraise = ""\n')
+    coarse.write_text(text.format("8c8s") + '[bets]\nbet = "50%"\nraise = ""\n[bets.river]\nbet = ""\n')
+    other.write_text(text.format("8c8h") + '[bets]\nbet = "50%"\nraise = ""\n')
+    for path in (coarse, other):
+        assert main(["solve", str(path), "--out", str(path.with_suffix(".npz")), "--tol", "5"]) == 0
+    capsys.readouterr()
+    cdrnr = ("solve", str(spot), "--problem", "cdrnr", "--opponent", "uniform", "--p", "0.3", "--level", "chance")
+    asked = (*cdrnr, "--gadget", "reach-resolving", "--along", "path", "--method", "cfr+", "--max-iterations", "20")
+    record = json_of(capsys, *asked, "--tol", "0", "--value", str(coarse.with_suffix(".npz")))
+    assert record["method"] == "cfr+ with value blueprint"
+    assert len(record["steps"]) == 97
+    assert record["exploitability"] <= record["safety_bound"]
+    assert main([*asked, "--tol", "50", "--value", "checkdown"]) == 0
+    rows = capsys.readouterr().out
+    for words in ("gain            ", "safety bound    ", "in one of 97 steps, ", "beyond the value of the game"):
+        assert words in rows
+    assert main([*asked, "--value", str(other.with_suffix(".npz"))]) == 2
+    assert "with the same ranges, pot, stacks and rake" in capsys.readouterr().err

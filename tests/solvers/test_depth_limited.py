@@ -790,7 +790,17 @@ def test_games_in_public_form_have_the_same_steps(name, p, player):
         assert found[1].steps == pytest.approx(found[0].steps, abs=1e-9)
 
 
-def test_gadgets_take_leaves_that_games_in_public_form_do_not_list():
-    public = Game.from_public_form(PublicForm.from_rules(load_game("kuhn").rules))
-    with pytest.raises(UnsupportedProblemError, match="leaf table"):
-        solve(CDRNR(public, Strategy.uniform(public, 1), p=0.5, lookahead=1, gadget="resolving"), "lp")
+def test_gadgets_in_public_form_are_those_on_histories():
+    rules = load_game("kuhn")
+    form = PublicForm.from_rules(rules.rules)
+    public = Game.from_public_form(form)
+    for gadget in ("resolving", "max-margin"):
+        found = [
+            solve(CDRNR(game, Strategy.uniform(game, 1), p=0.5, lookahead=1, gadget=gadget), "lp")
+            for game in (rules, public)
+        ]
+        assert found[1].steps == pytest.approx(found[0].steps, abs=1e-9)
+    undealt = PublicForm(form.players, form.parents, form.actions, form.states, form.leaves, form.weights)
+    game = Game.from_public_form(undealt)  # which pairs of cards can be dealt is not known
+    with pytest.raises(UnsupportedProblemError, match="has no leaf table, which gadgets and value functions need"):
+        solve(CDRNR(game, Strategy.uniform(game, 1), p=0.5, lookahead=1, gadget="resolving"), "lp")

@@ -154,5 +154,5 @@ def test_in_each_infoset_one_action_calls_and_one_folds_where_a_bet_is_faced():
 
 def test_it_is_for_poker_alone():
     game = load_game("goofspiel")
-    with pytest.raises(UnsupportedProblemError, match=r"lbr needs a poker game \(kuhn, leduc, or rules"):
+    with pytest.raises(UnsupportedProblemError, match=r"lbr and checkdown need a poker game \(kuhn, leduc"):
         solve(LBR(game, Strategy.uniform(game, 1)))

@@ -22,7 +22,7 @@ from ....seqform.interchange.files import (
 from ....seqform.public_form import PublicForm
 from ....seqform.public_profile import PublicProfile, StrategiesOnDemand
 from ....seqform.strategy import Profile
-from .bets import SEATS
+from .bets import SEATS, Betting
 from .cards import CARDS, HANDS, RANKS, Range
 from .charts import ChartedNode
 from .classes import CLASS_OF_HAND, CLASSES
@@ -431,8 +431,10 @@ class SpotNode(ChartedNode):
         return found | {"rake": json_ready(self.rake) if self.solved.spot.rake else 0.0} | dict([hands])
 
 
-def profile_of(path: str | PathLike[str], game: HoldemGame) -> Profile | None:
+def profile_of(path: str | PathLike[str], game: HoldemGame, coarser: bool = False) -> Profile | None:
     """Return the profile in a solved spot's file as a profile of the spot's game; ``None`` for other files.
+
+    If it may be coarser, the file may have other bets, and the profile is one of the file's own game.
 
     Raises
     ------
@@ -442,10 +444,13 @@ def profile_of(path: str | PathLike[str], game: HoldemGame) -> Profile | None:
     if not SolvedSpot.recognises(path):
         return None
     solved = SolvedSpot.load(path)
-    known, asked = (replace(spot, bets=None, locks=()).to_toml() for spot in (solved.spot, game.spot))
+    known, asked = (
+        replace(spot, bets=None, locks=(), betting=Betting() if coarser else spot.betting).to_toml()
+        for spot in (solved.spot, game.spot)
+    )
     if known != asked:
         raise InvalidStrategyError(
             f"{one_line(fspath(path))} is for the spot {solved.spot.board}, expected {game.spot.board} with the same "
-            "ranges, pot, stacks, bets and rake"
+            f"ranges, pot, stacks{'' if coarser else ', bets'} and rake"
         )
-    return StrategiesOnDemand(game, solved.profile)
+    return StrategiesOnDemand(solved.spot.game if coarser else game, solved.profile)

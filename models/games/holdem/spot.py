@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from os import PathLike
@@ -327,6 +327,11 @@ class HoldemGame(Game):
         low, high = -self.spot.stack, self.spot.pot + self.spot.stack
         return f"the pot and the stacks alone bound the EV of oop: {low:,.10g} to {high:,.10g}"
 
+    @cached_property
+    def action_words(self) -> Mapping[str, Hashable]:
+        """The spot's own names for a fold, a check and a call."""
+        return {word: word for word in ("fold", "check", "call")}
+
     def _public(self) -> PublicForm:
         check_size(self.spot)
         return self.spot.public_form
@@ -339,11 +344,11 @@ class HoldemGame(Game):
         sizes = [treeplex.num_sequences for treeplex in game.sequence_form.treeplexes]
         return line_functionals(self.spot.public_form, sizes, SEATS, partial(shares, self.spot))
 
-    def own_profile(self, path: str | PathLike[str]) -> Profile | None:
-        """Return the strategies of a solved spot's file; ``None`` for other files."""
+    def own_profile(self, path: str | PathLike[str], coarser: bool = False) -> Profile | None:
+        """Return the strategies of a solved spot's file, with other bets if it may be coarser; ``None`` for others."""
         from .solved import profile_of  # solved.py imports this module
 
-        return profile_of(path, self)
+        return profile_of(path, self, coarser)
 
     @property
     def constraints(self) -> tuple[LinearConstraint, ...]:
