@@ -21,7 +21,7 @@ from treeplex.models.matches import Played, Table, luck_free_winnings, match
 from treeplex.models.matches.match import half_width
 from treeplex.solvers.matches.bots import find_bot
 
-BOT = "resolving:learns=false,gadget=resolving,p=3/4,effort=2,time=60"
+BOT = "resolving:learns=false,gadget=resolving,time=60"
 OPPONENTS = (
     *("call", "fold", "random", "raise:pots=1/2", "raise", "threshold:samples=2000"),
     *("defending:(threshold:samples=2000)", "portfolio:call+raise", "resolving:learns=false"),
