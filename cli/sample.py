@@ -107,8 +107,9 @@ class Storing:
 
 @dataclass(frozen=True)
 class Repeating:
-    """The number of independent runs."""
+    """The seed, and the number of independent runs."""
 
+    seed: Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed; by default 0.")] = None
     runs: Annotated[
         int | None,
         typer.Option(
@@ -128,7 +129,7 @@ class Repeating:
     ] = None
 
     def check(self, **others: Any) -> None:
-        """Refuse options that need a single run.
+        """Reject options that need a single run.
 
         Raises
         ------
@@ -176,10 +177,9 @@ def sample(
     method: Annotated[str, METHOD] = "es-mccfr",
     max_iterations: IterationsOption = None,
     time_limit: Annotated[float | None, typer.Option(metavar="S", parser=seconds, help="Stop after S seconds.")] = None,
-    seed: Annotated[int | None, typer.Option(metavar="S", parser=whole, help="Random seed; by default 0.")] = None,
     *,
-    storing: Storing,
     repeating: Repeating,
+    storing: Storing,
     estimating: Estimating,
     limiting: Limiting,
     checkpointing: Checkpointing,
@@ -200,7 +200,8 @@ def sample(
     repeating.check(folder=storing.folder, constrain=limiting.constrain, **checkpointing.files)
     if max_iterations is None and time_limit is None:
         raise CommandLineError("a run without --max-iterations or --time-limit never ends; give one of them")
-    record = Record(json, _KEYS, game=game, method=method, seed=seed or 0, confidence=_CONFIDENCE)
+    seed = repeating.seed or 0
+    record = Record(json, _KEYS, game=game, method=method, seed=seed, confidence=_CONFIDENCE)
     shown, games, respond = record.shown, estimating.games, estimating.respond
     with record.interruptible(stopped="interrupted"):
         with deferring_interrupts():
@@ -213,7 +214,7 @@ def sample(
                 f"--local-best-response is for two-player games, but {loaded.spec} has {loaded.num_players} players"
             )
         stopped, profile, found = _sampled(
-            loaded, chosen, seed, (max_iterations, time_limit), repeating,
+            loaded, chosen, (max_iterations, time_limit), repeating,
             limiting.limits | {"folder": storing.folder}, checkpointing, shown,
         )  # fmt: skip
     interrupted = stopped == "interrupted"
@@ -240,7 +241,7 @@ def sample(
         lbr_games = max(estimating.local_best_response, 2)
         with waiting("local best responses", shown=shown), answering("responses"):
             record["local_best_response"] = outputs.ask(
-                "local best responses", lambda: _local_best_response(loaded, profile, lbr_games, seed or 0), None
+                "local best responses", lambda: _local_best_response(loaded, profile, lbr_games, seed), None
             )
 
     return outputs.deliver(
@@ -265,7 +266,6 @@ def _method(text: str, options: dict[str, Any]) -> "MCCFR":
 def _sampled(
     game: "Game",
     method: "MCCFR",
-    seed: int | None,
     limits: tuple[int | None, float | None],
     repeating: Repeating,
     options: dict[str, Any],
@@ -277,7 +277,7 @@ def _sampled(
 
     iterations, time_limit = limits
     if repeating.runs is None:
-        sampler = StreamedMCCFR(game, method, **options, seed=seed)
+        sampler = StreamedMCCFR(game, method, **options, seed=repeating.seed)
         with timed("solving"):
             run = _run(sampler, game, iterations, time_limit, shown, checkpointing.read())
         return run.stopped, sampler.profile, lambda: _found([(sampler, run)]) | {"message": run.message}
@@ -285,7 +285,9 @@ def _sampled(
 
     began = now()
     with waiting(f"{repeating.runs} runs of {method.name} on {game.spec}", shown=shown), timed("solving"):
-        ended = finished_runs(game, method, repeating.runs, seed, repeating.jobs or 1, (iterations, None, time_limit))
+        ended = finished_runs(
+            game, method, repeating.runs, repeating.seed, repeating.jobs or 1, (iterations, None, time_limit)
+        )
         profile = averaged_runs([sampler for sampler, _ in ended])
     runs = [
         {

@@ -65,7 +65,7 @@ def drawing(function: Any, draws: Draws) -> Any:
         kernel.draw_outcome: draw_outcome,
         kernel.draw_action: draw_action,
         kernel.write_policy: kernel._match_regrets,
-        kernel._count: kernel._count_nothing,
+        kernel.count_walk: kernel._count_nothing,
     }
     written = function.py_func
     names = dict(written.__globals__)
