@@ -23,8 +23,8 @@ FLOORS = ("seqform", "models", "solvers", "validation", "cli")  # each may impor
 LONGEST, WIDEST = 100, 12
 #: The limit of each count. Code that exceeds a limit should be worth more than the code that could be removed for it.
 LIMITS = {
-    "code lines": 86_474,
-    "modules": 584,
+    "code lines": 87_952,
+    "modules": 589,
     "public names at the top level": 89,
     "import circles": 3,
     "import circles while loading": 0,
