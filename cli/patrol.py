@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..seqform.checks import check_choice
 from ..seqform.errors import nearest, one_of, shown
 from ..seqform.interchange.files import write_bytes
 from ..seqform.limits import answering, now
@@ -297,11 +296,12 @@ def _measure(said: "Patrol", robust: str | None) -> tuple[str, tuple[str, ...]]:
     return robust, ()
 
 
-def _with_ties(said: "Patrol", ties: str) -> "Patrol":
+def _with_ties(said: "Patrol", ties: Any) -> "Patrol":
     """Return a patrol with another tie rule of its commitment."""
     if said.commitment is None:
         raise CommandLineError("--ties is for a file (.toml) with [commitment]")
-    check_choice(ties, "--ties", CommandLineError, ("strong", "weak"))
+    if ties not in ("strong", "weak"):
+        raise CommandLineError(f"--ties is {shown(ties)}, expected one of strong, weak")
     return replace(said, commitment=replace(said.commitment, ties=ties))
 
 

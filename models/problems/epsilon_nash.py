@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .equilibria import EquilibriumProgram
 
 #: Up to this many sequences of both players together, Lemke's algorithm finds an exact equilibrium by default.
-_SMALL = 2_000
+_SMALL = 3_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class EpsilonNash(Problem):
     -----
     Such a game has no value: equilibria may pay differently, and an ε-equilibrium need not be close to one. So there
     are no bounds, and a strategy is not safe by itself. In games of two players Lemke's algorithm finds an exact
-    equilibrium, by default up to 2,000 sequences: :class:`Complementarity
+    equilibrium, by default up to 3,000 sequences: :class:`Complementarity
     <treeplex.models.problems.complementarity.Complementarity>` states the conditions. If an objective is given, an
     integer program finds the best equilibrium of a small game: :class:`EquilibriumProgram
     <treeplex.models.problems.equilibria.EquilibriumProgram>`. In both cases ε proves the equilibrium; branch and bound

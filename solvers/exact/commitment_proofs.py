@@ -30,7 +30,7 @@ def divided(problem: Stackelberg, earned: float, root: Floats) -> dict[str, Floa
     """Return a dual certificate of what any commitment earns, from parts of the follower's pure plans.
 
     The part with the largest bound is divided by a fractional move of its linear relaxation: the one at which the
-    follower loses most, because the bound is loose at moves that are not best replies. This ends when all
+    follower loses most, because the bound is loose where it claims moves that are not best replies. This ends when all
     bounds are near what a commitment earns, or time or the number of programs runs out.
 
     Parameters

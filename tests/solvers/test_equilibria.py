@@ -167,7 +167,7 @@ def test_defaults():
     assert solve(Nash(small), "dcfr", tol=1e-3).status is Status.CONVERGED
     limited = EpsilonNash(small, parse_constraint("0/_:b <= 0.5", small))
     assert limited.usual_method == "dcfr"
-    assert EpsilonNash(load_game("leduc")).usual_method == "dcfr"
+    assert EpsilonNash(load_game("leduc:ranks=4")).usual_method == "dcfr"
 
 
 def test_what_is_refused():
