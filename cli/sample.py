@@ -321,15 +321,17 @@ def _found(ended: "list[tuple[StreamedMCCFR, StreamedRun]]") -> dict[str, Any]:
         "infosets": list(first.infosets),
         "memory": sum(sampler.memory for sampler, _ in ended),
         "seconds": run.seconds,
-        "regret_estimates": [
-            None
-            if any(known[player] is None for _, known in shares)
-            else sum(share * known[player] for share, known in shares)
-            for player in range(first.num_players)
-        ],
+        "regret_estimates": [_mean(player, shares) for player in range(first.num_players)],
         "unmatched": [str(preference) for preference in first.unmatched],
         "constraints": [vars(each) for each in first.constraints],
     }
+
+
+def _mean(player: int, shares: list[tuple[float, list[float | None]]]) -> float | None:
+    """Return the mean of a player's estimates with weights; ``None`` if one is unknown."""
+    terms = [None if (one := known[player]) is None else share * one for share, known in shares]
+    known_terms = [term for term in terms if term is not None]
+    return sum(known_terms) if len(known_terms) == len(terms) else None
 
 
 def _local_best_response(game: "Game", profile: Any, games: int, seed: int) -> dict[str, Any]:

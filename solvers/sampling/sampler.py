@@ -234,8 +234,8 @@ class Sampler:
         if rule.threads > 1:
             streams, shares = np.zeros((rule.threads, 16), dtype=np.uint64), lined(rule.threads, self._width)
             streams[:, 2] = [first_random_state(seed, thread) for thread in range(rule.threads)]
-        arrays = arrays if preference is None else preference.added_to(arrays, self.tree)
-        return SamplerState(arrays, lanes, streams, shares)
+        preferring = None if preference is None else preference.added_to(arrays, self.tree)
+        return SamplerState(preferring or arrays, lanes, streams, shares)
 
     def set_behaviour(self, state: SamplerState, behaviours: list[Floats], trust: float) -> None:
         """Make a state play behaviours, one per player: regrets are proportional to them and sum to ``trust``.

@@ -36,7 +36,7 @@ WIDTH = 2  # numbers of a vector that every processor has; wider ones slow down 
 BLOCK = 8  # positions: those of a cache line
 EIGHT = np.uint64(BLOCK)
 #: A thread's walks in a phase touch this fraction of the histories touched so far, at least and at most so many.
-FRACTION, LEAST, MOST = np.uint64(4096), np.uint64(256), np.uint64(16384)
+FRACTION, LEAST, MOST = np.uint64(8192), np.uint64(256), np.uint64(16384)
 #: The work of threads in a phase: the walks of a player, divided among them, and whether there are earlier changes.
 JOB = np.dtype([("player", np.uint64), ("walks", np.uint64), ("follows", np.bool_)])
 
