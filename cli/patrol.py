@@ -146,7 +146,7 @@ class _Payoffs:
         str | None,
         typer.Option(
             metavar="M",
-            help="Plan for the uncertain payoffs of the file: worst, cvar:LEVEL or regret.",
+            help="Plan for uncertain payoffs: worst, cvar:LEVEL or regret.",
         ),
     ] = None
     caught_once: Annotated[
@@ -157,7 +157,7 @@ class _Payoffs:
         str | None,
         typer.Option(
             metavar="strong|weak",
-            help="With the file's [commitment], break attackers' ties for the units (strong) or against them (weak).",
+            help="Break ties for the units (strong) or against them.",
         ),
     ] = None
 
@@ -172,7 +172,7 @@ class _Files:
     ] = None
     plot: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Draw the plan on its map (.svg, .png, .pdf), or animate it (.gif)."),
+        typer.Option(metavar="FILE", help="Draw the plan on its map (.svg, .png, .pdf or .gif)."),
     ] = None
     html: HtmlOption = None
     json: JsonOption = None

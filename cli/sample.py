@@ -303,10 +303,12 @@ def _sampled(
     taken = now() - began
     # A limit other than the number of iterations is told, with the run that it stopped.
     place = next((place for place, run in enumerate(runs) if run["stopped"] != "iterations"), 0)
-    message = f"run with seed {runs[place]['seed']}: {ended[place][1].message}"
+    stopped, message = ended[place][1].stopped, f"run with seed {runs[place]['seed']}: {ended[place][1].message}"
+    if len(ended) < repeating.runs:
+        stopped, message = "interrupted", f"interrupted after {len(ended)} of {repeating.runs} runs, which are averaged"
     infosets = [len(profile[player]) for player in range(game.num_players)]
-    changed = {"runs": runs, "seconds": taken, "message": message, "infosets": infosets}
-    return ended[place][1].stopped, profile, lambda: _found(ended) | changed
+    changed = {"stopped": stopped, "runs": runs, "seconds": taken, "message": message, "infosets": infosets}
+    return stopped, profile, lambda: _found(ended) | changed
 
 
 def _found(ended: "list[tuple[StreamedMCCFR, StreamedRun]]") -> dict[str, Any]:

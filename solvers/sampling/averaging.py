@@ -154,16 +154,27 @@ def finished_runs(
     jobs: int | None,
     limits: tuple[int | None, int | None, float | None],
 ) -> list[tuple[StreamedMCCFR, StreamedRun]]:
-    """Do independent runs within limits on iterations, histories and seconds; return how each of them ended too."""
+    """Do independent runs within limits on iterations, histories and seconds; return how each of them ended too.
+
+    After Ctrl-C the runs that have ended are returned, if there are any.
+    """
     count, first = check_whole(runs, "runs", InvalidOptionError, "[1, inf)"), checked_seed(seed)
     if all(limit is None for limit in limits):
         raise InvalidOptionError("the runs have no limit, expected iterations, touched or seconds")
     samplers = [StreamedMCCFR(game, method, seed=first + each) for each in range(count)]
     tasks = (joblib.delayed(_one_run)(game, method, each.seed, limits) for each in samplers)
-    ended = []
-    for sampler, (run, numbers, arrays) in zip(samplers, joblib.Parallel(n_jobs=jobs)(tasks), strict=True):
-        sampler._restore(numbers, arrays)
-        ended.append((sampler, run))
+    try:
+        parallel = joblib.Parallel(n_jobs=jobs, return_as="generator")
+    except ValueError:  # the backend, such as Ray's, returns all results at the end
+        parallel = joblib.Parallel(n_jobs=jobs)
+    ended: list[tuple[StreamedMCCFR, StreamedRun]] = []
+    try:
+        for sampler, (run, numbers, arrays) in zip(samplers, parallel(tasks), strict=True):
+            sampler._restore(numbers, arrays)
+            ended.append((sampler, run))
+    except KeyboardInterrupt:
+        if not ended:
+            raise
     return ended
 
 

@@ -8,6 +8,7 @@ import pytest
 from treeplex import StreamedMCCFR, load_game
 from treeplex.cli import main
 from treeplex.solvers import StreamedProfile, averaged_runs, estimate_exploitability, independent_runs
+from treeplex.solvers.sampling import averaging
 
 LARGE = "goofspiel:cards=13"
 
@@ -51,6 +52,25 @@ def test_runs_are_averaged_and_judged_by_local_best_responses(tmp_path, capsys):
     printed = " ".join(capsys.readouterr().out.split())
     assert "runs 2, averaged" in printed
     assert "gain of local best responses" in printed
+
+
+def test_ctrl_c_keeps_the_runs_that_have_ended(tmp_path, capsys, monkeypatch):
+    made = averaging._one_run
+
+    def interrupted(game, method, seed, limits):
+        if seed == 2:
+            raise KeyboardInterrupt
+        return made(game, method, seed, limits)
+
+    monkeypatch.setattr(averaging, "_one_run", interrupted)
+    out = str(tmp_path / "mean.jsonl")
+    assert main(["sample", "kuhn", "--max-iterations", "50", "--runs", "4", "--out", out, "--json", "-"]) == 130
+    record = json.loads(capsys.readouterr().out)
+    assert (record["stopped"], len(record["runs"]), record["iterations"]) == ("interrupted", 2, 100)
+    assert record["message"] == "interrupted after 2 of 4 runs, which are averaged"
+    mean = averaged_runs(independent_runs(load_game("kuhn"), runs=2, iterations=50, seed=0))
+    for one, other in zip(StreamedProfile.load(out), mean, strict=True):
+        assert dict(one) == dict(other)
 
 
 def test_what_is_found_is_printed(capsys):
