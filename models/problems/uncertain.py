@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from ...seqform.arrays import Floats
 from ...seqform.checks import check_choice, check_player, check_whole
-from ...seqform.errors import InvalidGameError, InvalidStrategyError, UnsupportedProblemError, shown
+from ...seqform.errors import InvalidGameError, InvalidStrategyError, UnknownGameError, UnsupportedProblemError, shown
 from ...seqform.game import Game
 from ...seqform.parameters import About
 from ...seqform.polytope import Treeplex, best_response_plan, best_response_value
@@ -479,7 +479,7 @@ def _read(given: Any, problem: str) -> Mapping[str, Game]:
 
     Raises
     ------
-    InvalidGameError, UnsupportedProblemError
+    InvalidGameError, UnknownGameError, UnsupportedProblemError
     """
     from ..games import load_game
 
@@ -498,7 +498,10 @@ def _read(given: Any, problem: str) -> Mapping[str, Game]:
             if of_file is not None:
                 found |= of_file
                 continue
-        game = load_game(one) if isinstance(one, str | os.PathLike) else one
+        try:
+            game = load_game(one) if isinstance(one, str | os.PathLike) else one
+        except UnknownGameError as error:
+            raise UnknownGameError(f"{problem}: scenario {shown(name)}: {error}") from None
         if not isinstance(game, Game):
             raise InvalidGameError(f"{problem}: scenario {shown(name)} is {shown(one)}, expected a Game")
         found[str(name) if str(name) not in found else f"{name} ({len(found) + 1})"] = game

@@ -28,6 +28,7 @@ from treeplex import (
     Nash,
     SequenceForm,
     Strategy,
+    UnknownGameError,
     UnsupportedProblemError,
     load_game,
     solve,
@@ -234,6 +235,8 @@ def test_what_does_not_fit_is_refused():
         solve(UncertainPayoffs(kuhn, [larger]))
     with pytest.raises(UnsupportedProblemError, match="there are no scenarios"):
         UncertainPayoffs(kuhn, [])
+    with pytest.raises(UnknownGameError, match=r"scenario 'kunh': unknown game 'kunh' \(did you mean kuhn\?\)"):
+        UncertainPayoffs(kuhn, ["kunh"])
     with pytest.raises(InvalidGameError, match="scenario '3' is 3, expected a Game"):
         UncertainPayoffs(kuhn, [3])
     with pytest.raises(InvalidGameError, match="expected games as scenarios, got 3"):
