@@ -103,9 +103,9 @@ def _several() -> None:
     warm()
 
 
-def _in_batches() -> None:
-    _once("es-mccfr:batch=2")
-    _once("es-pref-cfr:batch=2")
+def _on_cores(how: str) -> None:
+    _once(f"es-mccfr:{how}=2")
+    _once(f"es-pref-cfr:{how}=2")
 
 
 def _spots(*numbers: str, adding: bool = False) -> None:
@@ -133,7 +133,8 @@ _LOOPS: dict[str, Callable[[], Any]] = {
     "sampling": partial(_once, "es-mccfr"),
     "sampling-preferences": partial(_once, "es-pref-cfr"),
     "sampling-constraints": partial(_once, "es-ccfr", "kuhn", "0/K_:b <= 1/2"),
-    "sampling-batches": _in_batches,
+    "sampling-batches": partial(_on_cores, "batch"),
+    "sampling-threads": partial(_on_cores, "threads"),
     "search": _searches,
     "spots": partial(_spots, "float32"),
     "spots-double": partial(_spots, "float64"),
