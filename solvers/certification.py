@@ -145,7 +145,7 @@ def _message(
     message = f"{status.advice}; {remark}" if remark else status.advice
     if status is not Status.UNCERTIFIED:
         return message
-    if outcome.stopped is Status.UNCERTIFIED:
+    if outcome.stopped is Status.UNCERTIFIED and not method.is_exact:
         return f"{outcome.detail} (proven {error:.3g}, requested {options.tol:.3g})"
     if outcome.stopped is Status.CONVERGED and not problem.error_proves:
         return f"the method finished, but {outcome.detail}"

@@ -506,7 +506,8 @@ def _compare(
     owed = _owed(solution, solution) if exact is None else _owed(solution, exact) + _owed(exact, solution)
     slack = digits + owed + ROUND_OFF * problem.game.sequence_form.payoff_scale
     difference, within = abs(objective - target), True
-    if exact is not None and solution.upper is None and solution.lower is not None:  # no optimum is claimed
+    if exact is not None and not solution.certificate.steps and own_upper is None and own_lower is not None:
+        # No optimum is claimed.
         difference, own_lower = max(0.0, objective - target), None  # its lower bound holds for ε-equilibria
     if exact is not None and exact.certificate.steps and solution.certificate.steps:
         first = abs(solution.certificate.steps[0].objective - exact.certificate.steps[0].objective)

@@ -179,23 +179,20 @@ class ConstrainedWalker(Walker):
 
     def turn(self, player: int, before: int = 0, averages: bool = True) -> Update:
         """Walk for all players, and return the changes."""
-        random_state, touched, players = self.numbers.state, before, range(len(self.tables))
+        self.numbers.state = self.random_state
+        touched, players = before, range(len(self.tables))
         writes: Writes = []
         values = [0.0] * len(self.rows.constraints)
-        try:
-            for each in players:
-                self._found = {}
-                touched += self._walk(each, averages, writes)
-                touched += self._pay_known(each, values, writes) + self._pay_counted(each, values, writes)
-                for start, found in self._found.items():
-                    super()._add_regrets(self.tables[each], start, found, writes)
-        except BaseException:
-            self.numbers.state = random_state
-            raise
+        for each in players:
+            self._found = {}
+            touched += self._walk(each, averages, writes)
+            touched += self._pay_known(each, values, writes) + self._pay_counted(each, values, writes)
+            for start, found in self._found.items():
+                super()._add_regrets(self.tables[each], start, found, writes)
         turns = self.turns[0] + 1.0
         largest = max((max(abs(low), abs(high)) for low, high in self.payoff_ranges if low <= high), default=0.0)
         writes += [*self.rows.moved(values, turns, largest), (self.turns, 0, [turns] * len(players))]
-        return Update(players[-1], writes, touched, turns)
+        return Update(players[-1], writes, touched, turns, self.numbers.state)
 
     def _pay_known(self, player: int, values: list[float], writes: Writes) -> int:
         """Pay the exact costs of sequences by their realization, at all infosets that lead to them."""

@@ -354,7 +354,7 @@ class StreamedMCCFR:
             "turn": self._turn,
             "turns": self._walker.turns,
             "payoff_ranges": [None if low > high else [low, high] for low, high in self._walker.payoff_ranges],
-            "random_state": str(self._walker.numbers.state),
+            "random_state": str(self._walker.random_state),
             "seed": str(self.seed),
         }
 
@@ -381,7 +381,7 @@ class StreamedMCCFR:
         self.iterations, self.touched = int(numbers["iterations"]), int(numbers["touched"])
         self._turn = int(numbers["turn"]) % self.num_players
         self._walker.turns[:] = [float(each) for each in numbers["turns"]]
-        self._walker.numbers.state = int(numbers["random_state"]) % 2**64
+        self._walker.random_state = int(numbers["random_state"]) % 2**64
         for player, met in enumerate(numbers.get("payoff_ranges", ())):  # files of version 0.2.0 have none
             if met is not None:
                 self._walker.payoff_ranges[player] = float(met[0]), float(met[1])
@@ -471,13 +471,13 @@ class StreamedMCCFR:
         if disk is not None:
             walker, counts = self._walker, map(len, self._tables)
             disk.floats[:] = array("d", [*walker.turns, *(end for pair in walker.payoff_ranges for end in pair)])
-            numbers = [0, self.iterations, self.touched, self._turn, walker.numbers.state, *counts]
+            numbers = [0, self.iterations, self.touched, self._turn, walker.random_state, *counts]
             disk.counters[:] = array("Q", numbers)
         self._pending = None
 
     def _continue(self, disk: DiskFolder) -> None:
         """Continue the run of a folder."""
-        _, self.iterations, self.touched, self._turn, self._walker.numbers.state, *_ = disk.counters[:]
+        _, self.iterations, self.touched, self._turn, self._walker.random_state, *_ = disk.counters[:]
         count, floats = self.num_players, disk.floats[:].tolist()
         self._walker.turns[:] = floats[:count]
         self._walker.payoff_ranges[:] = zip(floats[count::2], floats[count + 1 :: 2], strict=True)

@@ -224,6 +224,7 @@ class Update(NamedTuple):
     writes: Writes
     touched: int  # histories, including earlier ones
     turns: float  # of the player, including this one
+    random_state: int  # after the turn
 
 
 class Settings(NamedTuple):
@@ -287,6 +288,8 @@ class Walker:
         fixed: Mapping[int, Callable[[Hashable, Sequence[Hashable]], list[float]]] | None = None,
     ) -> None:
         self.rules, self.tables, self.settings, self.numbers = rules, tables, settings, numbers
+        #: The state of the random numbers after the last turn that was applied: a turn that is lost leaves no trace.
+        self.random_state = numbers.state
         self._outcomes_at = outcomes_of(rules)
         self.turns = [0.0] * len(tables)
         self.deadline = math.inf
@@ -314,14 +317,10 @@ class Walker:
         InvalidGameError
             If the rules are not valid; the message shows the state.
         """
-        random_state = self.numbers.state
+        self.numbers.state = self.random_state
         writes: Writes = []
-        try:
-            touched = before + self._walk(player, averages, writes)
-        except BaseException:
-            self.numbers.state = random_state
-            raise
-        return Update(player, writes, touched, self.turns[player] + 1.0)
+        touched = before + self._walk(player, averages, writes)
+        return Update(player, writes, touched, self.turns[player] + 1.0, self.numbers.state)
 
     def _walk(self, player: int, averages: bool, writes: Writes) -> int:
         """Walk for one player; return how many histories it touched."""
@@ -340,7 +339,7 @@ class Walker:
         """Write the changes of a turn."""
         for target, place, values in update.writes:
             target[place : place + len(values)] = array("d", values)
-        self.turns[update.player] = update.turns
+        self.turns[update.player], self.random_state = update.turns, update.random_state
 
     def play(self) -> list[float]:
         """Simulate one game between fixed players, and return all payoffs.

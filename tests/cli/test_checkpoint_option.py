@@ -116,7 +116,9 @@ def test_the_file_and_the_seconds_are_told_apart() -> None:
 def test_options_are_the_same_everywhere() -> None:
     found = {name: inspect.signature(with_groups(function_of(name))).parameters for name in COMMANDS}
     takers = {name: options for name, options in found.items() if "checkpoint" in options}
-    assert list(takers) == ["solve", "style", "sample", "fit", "tune", "portfolio", "validate", "reproduce"]
+    assert set(takers) == {
+        *("solve", "style", "sample", "fit", "tune", "portfolio", "evaluate", "validate", "reproduce")
+    }
     for name in ("checkpoint", "resume"):
         assert len({repr(options[name].annotation) for options in takers.values()}) == 1
 
