@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...seqform.arrays import Floats
-from ...seqform.checks import check_whole
-from ...seqform.errors import InvalidOptionError
 from ...seqform.polytope import Treeplex, infoset_values
 from ...seqform.sequence_form import SequenceForm
 from .deviations import Decides, Triggers
+from .plan import generator_of
 
 #: The largest number of probabilities, over all profiles and players, that :meth:`StrategyMixture.record` lists.
 _LISTED = 1_000_000
@@ -152,9 +151,7 @@ class StrategyMixture:
         InvalidOptionError
             If the seed is not a whole number of at least 0.
         """
-        random = seed
-        if not isinstance(random, np.random.Generator):
-            random = np.random.default_rng(check_whole(seed, "seed", InvalidOptionError, "[0, inf)"))
+        random = generator_of(seed)
         drawn = int(random.integers(self.num_profiles))
         each = zip(self.form.treeplexes, self.plans, strict=True)
         return tuple(_drawn(treeplex, plans[drawn], random) for treeplex, plans in each)

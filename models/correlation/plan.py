@@ -18,6 +18,19 @@ _SHORT = 5_000
 Recommendation = tuple[Mapping[Hashable, Hashable], Mapping[Hashable, Hashable]]
 
 
+def generator_of(seed: int | np.random.Generator) -> np.random.Generator:
+    """Return a generator as it is, or one with a seed.
+
+    Raises
+    ------
+    InvalidOptionError
+        If the seed is not a whole number of at least 0.
+    """
+    if isinstance(seed, np.random.Generator):
+        return seed
+    return np.random.default_rng(check_whole(seed, "seed", InvalidOptionError, "[0, inf)"))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class CorrelationPlan:
     """A distribution over pairs of pure plans, from which a mediator draws recommendations.
@@ -86,10 +99,7 @@ class CorrelationPlan:
         InvalidOptionError
             If the seed is not a whole number of at least 0.
         """
-        random = seed
-        if not isinstance(random, np.random.Generator):
-            random = np.random.default_rng(check_whole(seed, "seed", InvalidOptionError, "[0, inf)"))
-        return self._read(self.polytope.draw(self._shares, random))
+        return self._read(self.polytope.draw(self._shares, generator_of(seed)))
 
     def mixture(self) -> list[tuple[float, Recommendation]]:
         """Return pairs of recommendations and their probabilities, at most as many as there are columns."""
