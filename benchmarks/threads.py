@@ -28,7 +28,7 @@ from treeplex.solvers.sampling.sampler import Sampler, SamplerState, tree_for
 
 GAMES = "leduc", "leduc:ranks=8", "leduc:ranks=10", "leduc:ranks=13", "liars_dice:sides=6", "goofspiel:cards=6"
 #: With --side-by-side: the histories touched before the measurement, and by each thread in a round of it.
-SETTLED, TURN = 50_000_000, 1_000_000
+SETTLED, TURN = 50_000_000, 5_000_000
 SAMPLED = "leduc", "leduc:ranks=10", "liars_dice", "liars_dice:sides=6", "goofspiel:cards=5"
 
 

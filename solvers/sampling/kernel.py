@@ -24,6 +24,8 @@ ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
 THREE = np.uint64(3)
+#: The number of bits by which a position is shifted right to get its block of 16; see ``side_by_side``.
+SHIFT = np.uint64(4)
 
 
 class StateArrays(NamedTuple):
@@ -58,7 +60,7 @@ class ScratchArrays(NamedTuple):
     policies: Any
     values: Any
     plan: Any  # over positions
-    changed: Any = None  # side by side: whether external walks have changed the regrets of a block of eight positions
+    changed: Any = None  # side by side: whether external walks have changed the regrets of a block
     words: Any = None  # the same as 64-bit words
 
 
@@ -316,7 +318,11 @@ def traverse_external(
                 target[to + each] = max(target[to + each] + (values[first + each] - value), floor)
             count_walk(state, to, 1.0)
             if scratch.changed is not None:
-                scratch.changed[to >> THREE] = scratch.changed[(to + count - ONE) >> THREE] = True
+                block, last = to >> SHIFT, (to + count - ONE) >> SHIFT
+                scratch.changed[block] = scratch.changed[last] = True
+                while block + ONE < last:
+                    block += ONE
+                    scratch.changed[block] = True
             depth, top = frame, first
         if depth == ZERO:
             break

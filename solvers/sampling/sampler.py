@@ -26,7 +26,7 @@ from ..style.preferences import preference_record
 from ..team import in_company, lined, team_arrays
 from . import kernel, side_by_side
 from .kernel import LaneArrays, PreferringStateArrays, RunNumbers, ScratchArrays, StateArrays
-from .side_by_side import BLOCK, CopyArrays
+from .side_by_side import BLOCK, WORD, CopyArrays
 from .splitmix import first_random_state
 from .tree import HistoryTree, history_tree
 
@@ -161,7 +161,7 @@ class Sampler:
     def __init__(self, tree: HistoryTree, threads: int = 0) -> None:
         self.tree, self.threads = tree, threads or most_threads()
         self.scratch = self._room()
-        self._width = -(-tree.num_positions // (BLOCK * BLOCK)) * BLOCK * BLOCK  # whole words of blocks
+        self._width = -(-tree.num_positions // WORD) * WORD
         self._inside = np.ones(tree.num_positions, dtype=bool)
         self._inside[tree.bases[:-1]] = False  # the empty sequences
         self._starts = (
@@ -308,22 +308,22 @@ class Sampler:
         """Return the threads' copies of a state."""
         number, arrays = len(streams), state.arrays
         counts = arrays.counts if isinstance(arrays, PreferringStateArrays) else np.zeros(0)
-        per_block = BLOCK * (2 if len(counts) else 1)
-        blocks = int(np.diff(self.tree.bases).max()) // BLOCK + 2  # of one player
         copied = []
-        for array in (arrays.regrets, arrays.regrets, counts, counts):
-            copied.append(lined(number, self._width if len(array) else 0))
+        for array, rows in ((arrays.regrets, number), (arrays.regrets, 1), (counts, number), (counts, 1)):
+            copied.append(lined(rows, self._width if len(array) else 0))
             copied[-1][:, : len(array)] = array
+        changed = lined(number, self._width // WORD + 1).view(np.uint64)
         return CopyArrays(
             regrets=copied[0],
-            before=copied[1],
+            agreed=copied[1][0],
             sums=state.shares,
             counts=copied[2],
-            counts_before=copied[3],
+            agreed_counts=copied[3][0],
             clock=streams,
-            told=np.zeros((2, number, 16), dtype=np.uint64),
-            blocks=np.zeros((2, number, blocks + 16), dtype=np.uint32),
-            changes=lined(2 * number, blocks * per_block).reshape(2, number, blocks, per_block),
+            marks=changed.view(np.bool_),
+            changed=changed,
+            met=np.zeros(changed.shape[1], dtype=np.uint64),
+            total=lined(number, BLOCK),
         )
 
     def _run_side_by_side(
@@ -342,7 +342,7 @@ class Sampler:
             state.copies = self._copies(state, streams)
 
         def call(leads: bool, first: int) -> None:
-            words = np.zeros(self._width // (BLOCK * BLOCK) + 1, dtype=np.uint64)
+            words = np.zeros(self._width // WORD + 1, dtype=np.uint64)
             side_by_side.run_side_by_side(
                 self.tree.arrays,
                 self.tree.bases,
@@ -358,9 +358,9 @@ class Sampler:
 
         in_company(call, team, min(self.threads, len(streams)))
         size = self.tree.num_positions
-        state.arrays.regrets[:] = state.copies.regrets[0, :size]
+        state.arrays.regrets[:] = state.copies.agreed[:size]
         if isinstance(state.arrays, PreferringStateArrays):
-            state.arrays.counts[:] = state.copies.counts[0, :size]
+            state.arrays.counts[:] = state.copies.agreed_counts[:size]
 
     def _run(
         self,
