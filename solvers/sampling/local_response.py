@@ -144,6 +144,15 @@ class LocalBestResponse(TreeResponse):
         self._decided[infoset] = places.start + int(np.argmax(totals))
         return self._decided[infoset]
 
+    def _payoff_if_zero_sum(
+        self, games: int, seed: int, confidence: float, bounds: tuple[float, float] | None
+    ) -> MeanResult:
+        paid = self.payoff(games, seed=seed, confidence=confidence, bounds=bounds)
+        if self._tree.unbalanced is not None:
+            found = " and ".join(f"{each:g}" for each in self._tree.unbalanced)
+            raise UnsupportedProblemError(f"a game paid the players {found}, expected a zero-sum game")
+        return paid
+
     def _rollout(self, node: int, numbers: SplitMix64) -> float:
         """Return the payoff of one play from a history on, in which the response follows its rule."""
         control, result, clock = self._control, self._result, self._clock
@@ -248,7 +257,7 @@ def estimate_exploitability(
     Raises
     ------
     UnsupportedProblemError
-        If the game does not have two players, or has no rules.
+        If the game does not have two players, has no rules, or a game that was played did not pay zero in total.
     InvalidStrategyError, InvalidOptionError
         If an argument is out of range.
 
@@ -271,7 +280,7 @@ def estimate_exploitability(
         raise UnsupportedProblemError(f"the game has {len(responses)} players, expected 2")
     ends = [bounds, None if bounds is None else (-bounds[1], -bounds[0])]
     first, second = (
-        response.payoff(games, seed=seed + player, confidence=(1.0 + share) / 2.0, bounds=ends[player])
+        response._payoff_if_zero_sum(games, seed + player, (1.0 + share) / 2.0, ends[player])
         for player, response in enumerate(responses)
     )
     return ExploitabilityEstimate(
