@@ -16,7 +16,7 @@ from ...seqform.strategy import Profile
 from . import search_kernel as kernel
 from .splitmix import SplitMix64, first_random_state
 from .streamed_play import StreamedProfile, answer_of
-from .tree_response import TreeResponse
+from .tree_response import TreeResponse, checked_bounds
 
 #: Names the action that a response plays later, from an infoset and its actions.
 Passive = Callable[[Hashable, tuple[Hashable, ...]], Hashable]
@@ -278,7 +278,10 @@ def estimate_exploitability(
     ]
     if len(responses) != 2:
         raise UnsupportedProblemError(f"the game has {len(responses)} players, expected 2")
-    ends = [bounds, None if bounds is None else (-bounds[1], -bounds[0])]
+    ends: list[tuple[float, float] | None] = [None, None]
+    if bounds is not None:
+        lowest, highest = checked_bounds(bounds)
+        ends = [(lowest, highest), (-highest, -lowest)]
     first, second = (
         response._payoff_if_zero_sum(games, seed + player, (1.0 + share) / 2.0, ends[player])
         for player, response in enumerate(responses)
