@@ -303,7 +303,9 @@ def _sampled(
     taken = now() - began
     # A limit other than the number of iterations is told, with the run that it stopped.
     place = next((place for place, run in enumerate(runs) if run["stopped"] != "iterations"), 0)
-    stopped, message = ended[place][1].stopped, f"run with seed {runs[place]['seed']}: {ended[place][1].message}"
+    stopped, message = ended[place][1].stopped, ended[place][1].message
+    if stopped != "iterations":
+        message = f"run with seed {runs[place]['seed']}: {message}"
     if len(ended) < repeating.runs:
         stopped, message = "interrupted", f"interrupted after {len(ended)} of {repeating.runs} runs, which are averaged"
     infosets = [len(profile[player]) for player in range(game.num_players)]
@@ -403,7 +405,7 @@ def sample_sheet(record: dict[str, Any]) -> Sheet:
                 "local_best_response",
                 record["local_best_response"],
                 estimate,
-                "; exploitability is at least as large",
+                "; exploitability is at least the lower end",
                 "gain of local best responses",
             )
         )

@@ -88,7 +88,7 @@ class ExternalSamplingMCCFR(MCCFR):
     Lanctot, Waugh, Zinkevich and Bowling, "Monte Carlo sampling for regret minimization in extensive games", NeurIPS
     2009, section 3.2. Games need histories, which are stored as arrays. Up to 32 lanes, one for each 16 walks of a
     batch, sum regrets separately, which takes up to 28 bytes per lane and sequence, or 36 with preferences. Each of
-    several ``threads`` takes up to 41 bytes per sequence, or 74 with preferences.
+    several ``threads`` takes up to 25 bytes per sequence, or 33 with preferences.
 
     Examples
     --------

@@ -159,6 +159,8 @@ def finished_runs(
     After Ctrl-C the runs that have ended are returned, if there are any.
     """
     count, first = check_whole(runs, "runs", InvalidOptionError, "[1, inf)"), checked_seed(seed)
+    if jobs is not None and jobs != -1:
+        check_whole(jobs, "jobs", InvalidOptionError, "[1, inf)")
     if all(limit is None for limit in limits):
         raise InvalidOptionError("the runs have no limit, expected iterations, touched or seconds")
     samplers = [StreamedMCCFR(game, method, seed=first + each) for each in range(count)]

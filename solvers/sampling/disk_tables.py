@@ -328,7 +328,8 @@ class DiskFolder:
     Raises
     ------
     CheckpointError
-        If the folder contains other files, another run or a damaged one, another process uses it, or its disk is full.
+        If it is not a folder, contains other files, another run or a damaged one, another process uses it, or its disk
+        is full.
 
     Warns
     -----
@@ -340,8 +341,12 @@ class DiskFolder:
         self.path, self.name, self._num_players = Path(path), one_line(str(path)), num_players
         self.known: array[int] = array("Q")  # the counters when this process last used the folder
         told = {"treeplex_tables": _VERSION, **asked}
+        if not self.name:
+            raise CheckpointError("folder is '', expected the name of a folder")
         try:
             self.path.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
+            raise CheckpointError(f"{self.name} is a file, expected a folder") from None
         except OSError as error:
             raise CheckpointError(f"cannot use the folder {self.name}: {one_line(str(error))}") from None
         with self.locked():

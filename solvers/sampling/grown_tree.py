@@ -99,6 +99,8 @@ class GrownTree:
         # For each infoset: its label, its actions, and the place of its player's last action.
         self._known: list[tuple[Hashable, tuple[Hashable, ...], int]] = []
         self._begin: tuple[int, ...] | None = None
+        #: The payoffs of a leaf at which they do not sum to zero, if such a leaf has been met.
+        self.unbalanced: Sequence[float] | None = None
         # For a history that is not expanded yet: the state before it and the action or outcome.
         self._ways: list[Any] = [(rules.initial_state(), None)]
         self._nodes.extend([(UNKNOWN, 0, 0, 0, -1)])
@@ -151,7 +153,10 @@ class GrownTree:
         who = rules.player(state)
         parent = int(self._nodes.array[node, PARENT])
         if who == TERMINAL:
-            self._payoffs.extend([float(rules.payoffs(state)[self._player])])
+            paid = [float(each) for each in rules.payoffs(state)]
+            if abs(sum(paid)) > 1e-9 * max(1.0, *map(abs, paid)):
+                self.unbalanced = paid
+            self._payoffs.extend([paid[self._player]])
             self._nodes.array[node, :4] = LEAF, 0, 0, len(self._payoffs) - 1
             self._ways[node] = None
             return

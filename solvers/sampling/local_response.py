@@ -16,7 +16,7 @@ from ...seqform.strategy import Profile
 from . import search_kernel as kernel
 from .splitmix import SplitMix64, first_random_state
 from .streamed_play import StreamedProfile, answer_of
-from .tree_response import TreeResponse
+from .tree_response import TreeResponse, checked_bounds
 
 #: Names the action that a response plays later, from an infoset and its actions.
 Passive = Callable[[Hashable, tuple[Hashable, ...]], Hashable]
@@ -144,6 +144,15 @@ class LocalBestResponse(TreeResponse):
         self._decided[infoset] = places.start + int(np.argmax(totals))
         return self._decided[infoset]
 
+    def _payoff_if_zero_sum(
+        self, games: int, seed: int, confidence: float, bounds: tuple[float, float] | None
+    ) -> MeanResult:
+        paid = self.payoff(games, seed=seed, confidence=confidence, bounds=bounds)
+        if self._tree.unbalanced is not None:
+            found = " and ".join(f"{each:g}" for each in self._tree.unbalanced)
+            raise UnsupportedProblemError(f"a game paid the players {found}, expected a zero-sum game")
+        return paid
+
     def _rollout(self, node: int, numbers: SplitMix64) -> float:
         """Return the payoff of one play from a history on, in which the response follows its rule."""
         control, result, clock = self._control, self._result, self._clock
@@ -248,7 +257,7 @@ def estimate_exploitability(
     Raises
     ------
     UnsupportedProblemError
-        If the game does not have two players, or has no rules.
+        If the game does not have two players, has no rules, or a game that was played did not pay zero in total.
     InvalidStrategyError, InvalidOptionError
         If an argument is out of range.
 
@@ -269,9 +278,12 @@ def estimate_exploitability(
     ]
     if len(responses) != 2:
         raise UnsupportedProblemError(f"the game has {len(responses)} players, expected 2")
-    ends = [bounds, None if bounds is None else (-bounds[1], -bounds[0])]
+    ends: list[tuple[float, float] | None] = [None, None]
+    if bounds is not None:
+        lowest, highest = checked_bounds(bounds)
+        ends = [(lowest, highest), (-highest, -lowest)]
     first, second = (
-        response.payoff(games, seed=seed + player, confidence=(1.0 + share) / 2.0, bounds=ends[player])
+        response._payoff_if_zero_sum(games, seed + player, (1.0 + share) / 2.0, ends[player])
         for player, response in enumerate(responses)
     )
     return ExploitabilityEstimate(

@@ -337,7 +337,8 @@ class Sampler:
     ) -> None:
         """Divide iterations among threads, which walk on copies of the regrets."""
         team, job = team_arrays(len(streams)), np.zeros(1, dtype=side_by_side.JOB)[0]
-        run = numbers_of(rule, iterations, touched)._replace(walks=np.uint64(iterations if limit is None else limit))
+        most = iterations if limit is None else limit
+        run = numbers_of(rule, min(iterations, most), touched)._replace(walks=np.uint64(most))
         if state.copies is None:
             state.copies = self._copies(state, streams)
 

@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,20 @@ from . import search_kernel as kernel
 from .grown_tree import GrownTree
 from .splitmix import first_random_state
 from .streamed_play import StreamedProfile, StreamedStrategy, answer_of, rules_of, student_interval
+
+
+def checked_bounds(bounds: Any) -> tuple[float, float]:
+    """Return the lowest and the highest payoff of a game as a pair.
+
+    Raises
+    ------
+    InvalidStrategyError
+        If they are not two numbers in order.
+    """
+    if not isinstance(bounds, Sequence | np.ndarray) or len(bounds) != 2:
+        raise InvalidStrategyError(f"bounds is {shown(bounds)}, expected the lowest and the highest payoff")
+    lowest = check_number(bounds[0], "the lowest payoff", InvalidStrategyError)
+    return lowest, check_number(bounds[1], "the highest payoff", InvalidStrategyError, f"[{lowest!r}, inf)")
 
 
 class TreeResponse(ABC):
@@ -127,9 +142,7 @@ class TreeResponse(ABC):
         """
         games = check_whole(games, "games", InvalidStrategyError, "[2, inf)")
         confidence = check_number(confidence, "confidence", InvalidStrategyError, "(0, 1)")
-        if bounds is not None:
-            lowest = check_number(bounds[0], "the lowest payoff", InvalidStrategyError)
-            highest = check_number(bounds[1], "the highest payoff", InvalidStrategyError, f"[{lowest!r}, inf)")
+        lowest, highest = (0.0, 0.0) if bounds is None else checked_bounds(bounds)
         control, results = np.zeros(8, dtype=np.int64), np.zeros(games)
         clock = np.full(3, first_random_state(check_whole(seed, "seed", InvalidStrategyError), 2), dtype=np.uint64)
         decided = np.zeros(0, dtype=np.int64)

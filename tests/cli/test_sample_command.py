@@ -50,7 +50,7 @@ def test_runs_are_averaged_and_judged_by_local_best_responses(tmp_path, capsys):
     assert record["regret_estimates"] == pytest.approx(list(expected))
     assert main(arguments) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "runs 2, averaged" in printed
+    assert "runs 2, averaged stopped all requested iterations were run iterations 400" in printed
     assert "gain of local best responses" in printed
 
 
@@ -108,6 +108,8 @@ def test_estimates_that_payoffs_do_not_allow_are_not_told(tmp_path, capsys):
         (["kuhn", "--time-limit", "1", "--runs", "2", "--checkpoint", "x"], "--checkpoint is for a single run"),
         (["kuhn", "--time-limit", "1", "--runs", "0"], "0, expected a whole number from 1 to 1000"),
         (["kuhn:players=3", "--time-limit", "1", "--local-best-response", "9"], "is for two-player games, but"),
+        (["kuhn", "--time-limit", "1", "--folder", ""], "folder is '', expected the name of a folder"),
+        (["kuhn", "--time-limit", "1", "--folder", __file__], "is a file, expected a folder"),
         (["kuhn", "--method", "es-pref-cfr", "--prefer", "b:0", "--time-limit", "1"], "expected 1 or more"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -97,3 +97,5 @@ def test_averages_refuse_what_is_not_of_one_game():
         independent_runs(KUHN, runs=1)
     with pytest.raises(InvalidOptionError, match="runs"):
         independent_runs(KUHN, runs=0, iterations=1)
+    with pytest.raises(InvalidOptionError, match="jobs is 0, expected a whole number of at least 1"):
+        independent_runs(KUHN, runs=1, iterations=1, jobs=0)

@@ -115,8 +115,10 @@ def test_other_runs_files_and_processes_are_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(CheckpointError, match="contains other files, expected an empty folder"):
         StreamedMCCFR(LEDUC, folder=tmp_path)
-    with pytest.raises(CheckpointError, match="cannot use the folder"):
+    with pytest.raises(CheckpointError, match=r"notes\.txt is a file, expected a folder"):
         StreamedMCCFR(LEDUC, folder=tmp_path / "notes.txt")
+    with pytest.raises(CheckpointError, match="cannot use the folder"):
+        StreamedMCCFR(LEDUC, folder=tmp_path / "notes.txt" / "run")
     (run / "regrets0.bin").write_bytes(b"")
     with pytest.raises(CheckpointError, match=r"a file of .* is too short: the folder is damaged"):
         StreamedMCCFR(LEDUC, seed=1, folder=run)

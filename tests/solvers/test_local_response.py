@@ -109,5 +109,11 @@ def test_what_is_refused():
     three = load_game("kuhn:players=3")
     with pytest.raises(UnsupportedProblemError, match="3 players, expected 2"):
         estimate_exploitability(three, Profile.uniform(three))
+    for bounds in (3, (1,), (2, -2), ("a", 2)):
+        with pytest.raises(InvalidStrategyError, match=r"bounds is|the (lowest|highest) payoff is"):
+            estimate_exploitability(KUHN, uniform, 10, bounds=bounds)
+    hunt = load_game("textbook:game=stag_hunt")  # an equilibrium pays both players 4 or 3
+    with pytest.raises(UnsupportedProblemError, match=r"a game paid the players \d and \d, expected a zero-sum game"):
+        estimate_exploitability(hunt, Profile.uniform(hunt), 10, rollouts=2)
     with pytest.raises(UnsupportedProblemError, match="no histories"):
         LocalBestResponse(Game("matrix", sequence_form=KUHN.sequence_form), uniform, 0)

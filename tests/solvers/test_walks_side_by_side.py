@@ -99,10 +99,12 @@ def test_every_walk_is_counted(threads):
     assert counts[first_decisions].sum() == counts[0] == counts[sampler.tree.bases[1]] == walks
 
 
-def test_threads_stop_at_a_number_of_histories():
+def test_threads_stop_at_a_number_of_histories_and_at_a_limit_below_the_iterations():
     rule = SamplingRule(threads=2)
     sampler = Sampler(history_tree(LEDUC))
     state = sampler.initial_state(rule, 2)
+    sampler.run(state, rule, 100, limit=10)
+    assert state.iterations == 10
     sampler.run(state, rule, 10**9, touched=50_000)
     sampler.run(state, rule, 10**9, touched=90_001)
     assert 90_001 <= state.touched < 90_001 + 4 * 1000  # a phase of each thread for each player
