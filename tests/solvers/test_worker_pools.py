@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-from effort import PATIENCE
+from effort import PATIENCE, either
 from toy_parts import PARTS, Wave, alone, arguments, makers, processes, steps
 
 from treeplex import CheckpointError, SolverError, UnsupportedProblemError
@@ -206,6 +206,23 @@ def test_only_files_that_something_names_stay(tmp_path):
             saved = pool.saved()
     assert len(list(tmp_path.iterdir())) == 2 * PARTS
     assert {str(name) for name in saved["files"]} <= {path.name for path in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize("on", either(["local:1"], ["local:1", "local:2"]))
+def test_runs_that_continue_keep_no_more_than_two_states(on, tmp_path):
+    (tmp_path / "other.npz").touch()
+    saved = None
+    for begin in (0, 3, 6):
+        with WorkerPool.open(makers(), on, folder=tmp_path) as pool:
+            if saved is not None:
+                pool.restore(saved)
+            for turn in range(begin, begin + 3):
+                steps(pool, [turn])
+                saved = pool.saved()
+    with WorkerPool.open(makers(), folder=tmp_path) as pool:
+        pool.restore(saved)
+        assert np.array_equal(steps(pool, [9])[0], alone(range(10))[0][9:])
+    assert len(list(tmp_path.iterdir())) == 2 * PARTS + 1
 
 
 def driver(folder, way, on="local:2"):
