@@ -10,6 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
+from zipfile import is_zipfile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -511,8 +512,10 @@ class WorkerPool:
             ]
             self._calls = int(saved["calls"])
             for file, _ in sources:
-                if not Path(str(file)).is_file():
-                    raise CheckpointError(f"{one_line(str(file))} is missing, expected the checkpoint of a part")
+                if not is_zipfile(str(file)):
+                    raise CheckpointError(
+                        f"{one_line(str(file))} is missing or damaged, expected the checkpoint of a part"
+                    )
         else:
             states: list[dict[str, NDArray[Any]]] = [{} for _ in parts]
             for key, array in saved.items():

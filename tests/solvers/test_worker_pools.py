@@ -195,7 +195,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
         with pytest.raises(CheckpointError, match="part-00002"):
             pool.restore(saved)
         file.unlink()
-        with pytest.raises(CheckpointError, match=r"part-00002.* is missing"):
+        with pytest.raises(CheckpointError, match=r"part-00002.* is missing or damaged"):
             pool.restore(saved)
 
 
