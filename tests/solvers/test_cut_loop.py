@@ -172,7 +172,7 @@ def test_a_damaged_part_says_how_to_continue_from_the_state_before(tmp_path: Pat
     os.truncate(newest, 1000)
     with pytest.raises(CheckpointError, match=f"{newest.name} is missing or damaged.* rename .*previous to run.ckpt$"):
         solve(problem, "dcfr", tol=0.0, max_iterations=12, checkpoint=kept)
-    os.replace(f"{path}.previous", path)
+    Path(f"{path}.previous").replace(path)
     assert solve(problem, "dcfr", tol=0.0, max_iterations=12, checkpoint=kept).certificate == at_once.certificate
 
 
