@@ -244,7 +244,7 @@ class _Loop:
             columns = (kept[f"checked_{name}"].tolist() for name in _COLUMNS)
             self.checked = [tuple(row) for row in zip(*columns, strict=True)]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise CheckpointError(f"the checkpoint cannot be continued: {one_line(str(error), 500)}{slot.hint}") from None
+            raise CheckpointError(f"the run cannot continue: {one_line(str(error), 500)}{slot.hint}") from None
 
     def go(self) -> Status:
         """Step, check and look until the run ends; return its status."""
