@@ -163,6 +163,20 @@ def test_a_run_is_resumed_where_it_stopped(tmp_path: Path) -> None:
     assert resumed.certificate == at_once.certificate
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_run_continues_on_another_cluster_with_another_number_of_workers(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    pytest.importorskip("ray")
+    problem, path = Nash(small(2).game), tmp_path / "run.ckpt"
+    at_once = solve(problem, "dcfr", tol=0.0, max_iterations=30)
+    for on, until in (("dask://local:2", 8), ("ray://local:1", 16), ("local:2", 23), ("local:1", 30)):
+        kept = Checkpoint(path, every=0.0, resume=True)
+        found = solve(problem, "dcfr", tol=0.0, max_iterations=until, checkpoint=kept, on=on)
+    assert found.certificate == at_once.certificate
+    assert len(list(tmp_path.glob("run.ckpt.parts/*/*"))) == 4
+
+
 def test_a_damaged_part_says_how_to_continue_from_the_state_before(tmp_path: Path) -> None:
     problem, path = Nash(small().game), tmp_path / "run.ckpt"
     at_once = solve(problem, "dcfr", tol=0.0, max_iterations=12)
