@@ -395,6 +395,14 @@ class Slot:
         """Whether a write is due."""
         return self.keeper.is_due
 
+    @property
+    def hint(self) -> str:
+        """How to continue if the state cannot be restored: from the previous file, unless this is it."""
+        path, previous = self.keeper.checkpoint.file, self.keeper.checkpoint.file + PREVIOUS
+        if self.keeper.is_damaged or not (Path(path).exists() and Path(previous).exists()):
+            return ""
+        return f"; to continue from the state before, rename {one_line(previous)} to {one_line(Path(path).name)}"
+
     def keep(self, saved: Saved, stopped: str | None) -> None:
         """Store the state of the loop, and the status with which it ended, if it has."""
         self.keeper.keep(self.key, saved, stopped)

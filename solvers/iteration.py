@@ -228,12 +228,12 @@ class _Loop:
         self._slot = None if options.checkpoint is None else options.checkpoint.slot()
         self._kept = None if self._slot is None else self._slot.saved
         self.last: Status | None = None
-        if self._kept is not None:
-            self._restore(self._kept)
-            if self._slot is not None and self._slot.is_finished:
+        if self._slot is not None and self._kept is not None:
+            self._restore(self._kept, self._slot)
+            if self._slot.is_finished:
                 self.last = Status(self._kept["stopped"])
 
-    def _restore(self, kept: Saved) -> None:
+    def _restore(self, kept: Saved, slot: Slot) -> None:
         """Restore the state from a checkpoint."""
         try:
             self.stepper.restore(kept)
@@ -244,7 +244,7 @@ class _Loop:
             columns = (kept[f"checked_{name}"].tolist() for name in _COLUMNS)
             self.checked = [tuple(row) for row in zip(*columns, strict=True)]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise CheckpointError(f"the checkpoint does not fit: {one_line(str(error))}") from None
+            raise CheckpointError(f"the run cannot continue: {one_line(str(error), 500)}{slot.hint}") from None
 
     def go(self) -> Status:
         """Step, check and look until the run ends; return its status."""

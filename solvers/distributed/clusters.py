@@ -1,16 +1,18 @@
 """Engines of clusters: Dask and Ray, whose schedulers and transport carry orders and replies."""
 
 import contextlib
+import logging
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from importlib.util import find_spec
 from typing import Any
 
-from ...seqform.errors import SolverError, needing, one_line
+from ...seqform.errors import MissingExtraError, SolverError, needing, one_line
 from ...seqform.limits import now
-from .engines import Engine, Worker, in_thread
+from .engines import Engine, Worker, deaf_to_interrupts, in_thread
 from .host import Order, Reply, WorkerHost
 from .places import Place
 
@@ -42,14 +44,24 @@ def dask_client(address: str | None, workers: int | None = None) -> Iterator[Any
         from distributed import Client, LocalCluster
 
     with contextlib.ExitStack() as stack:
-        where = address or stack.enter_context(
-            LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
-        )
+        where = address or stack.enter_context(_dask_here(LocalCluster, workers))
         try:
             client = stack.enter_context(Client(where, timeout=_ANSWER))
         except (OSError, ValueError) as error:
             raise SolverError(f"no Dask scheduler answers at {address}: {one_line(str(error))}") from None
         yield client
+
+
+def _dask_here(cluster: Callable[..., Any], workers: int | None) -> Any:
+    """Start a Dask cluster on this machine whose processes leave Ctrl-C to this one, and which has no dashboard."""
+    with deaf_to_interrupts():
+        return cluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            silence_logs=logging.CRITICAL,  # lost workers are reported by the pool
+            dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # of its other pages: any free port
+        )
 
 
 @contextlib.contextmanager
@@ -66,21 +78,25 @@ def ray_cluster(address: str | None, workers: int | None = None) -> Iterator[Any
     Raises
     ------
     MissingExtraError
-        If Ray is not installed.
+        If Ray is not installed, or its client for an address that needs it.
     SolverError
         If the address does not answer.
     """
     with needing("the backend ray needs ray", "ray"):
         import ray
 
+    if (address or "").startswith("ray://") and find_spec("grpc") is None:
+        raise MissingExtraError(f"{address} needs Ray's client: pip install 'ray[client]'")
     begun = not ray.is_initialized()
     if begun:
-        count = {} if address or workers is None else {"num_cpus": workers}
+        # "local" starts a cluster even if another one runs here, or RAY_ADDRESS names one.
+        own = {} if address else {"address": "local", "num_cpus": workers, "include_dashboard": False}
         try:
             with _own_handlers():
-                ray.init(address, include_dashboard=None if address else False, log_to_driver=False, **count)
+                ray.init(**{"address": address, "log_to_driver": False, "logging_level": logging.ERROR} | own)
         except (ConnectionError, ValueError, ImportError) as error:
-            raise SolverError(f"no Ray cluster answers at {address}: {one_line(str(error))}") from None
+            reason = str(error).partition(". ")[0]  # what follows is on Ray's own options
+            raise SolverError(f"no Ray cluster answers at {address}: {one_line(reason)}") from None
     try:
         yield ray
     finally:
@@ -138,7 +154,10 @@ class DaskEngine(ClusterEngine):
         """Return the addresses of the workers in the cluster, as of a moment ago."""
         at, found = self._known
         if now() - at >= _LOOK:
-            found = set(self._connection.has_what())
+            try:
+                found = set(self._connection.has_what())
+            except Exception:  # the scheduler has ended, and with it all workers
+                found = set()
             self._known = (now(), found)
         return found
 
@@ -169,10 +188,10 @@ class DaskEngine(ClusterEngine):
     def _tried(self, address: str) -> list[Worker]:
         """Return the worker at an address, or nothing if it does not answer."""
         self._used.add(address)
-        actor = self._connection.submit(
-            WorkerHost, actor=True, workers=[address], allow_other_workers=False, pure=False
-        )
         try:
+            actor = self._connection.submit(
+                WorkerHost, actor=True, workers=[address], allow_other_workers=False, pure=False
+            )
             return [_DaskWorker(address, actor.result(_START), self)]
         except Exception:  # it has left the cluster
             return []

@@ -9,6 +9,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from multiprocessing import resource_tracker
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
@@ -136,7 +137,7 @@ class _Process(Worker):
         context = multiprocessing.get_context("spawn")
         self._connection, other = context.Pipe()
         self._process = context.Process(target=_serve, args=(other,), name=f"treeplex {name}", daemon=True)
-        with _deaf_to_interrupts(), _one_thread():
+        with deaf_to_interrupts(), _one_thread():
             self._process.start()
         other.close()
         self._lock = threading.Lock()
@@ -205,11 +206,12 @@ def _serve(connection: Any) -> None:
 
 
 @contextlib.contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
+def deaf_to_interrupts() -> Iterator[None]:
     """Let a process that starts in the block wait with Ctrl-C, which reaches all processes of a terminal."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    resource_tracker.ensure_running()  # which else starts with the first process, and lets Ctrl-C through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -10,6 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
+from zipfile import is_zipfile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,8 @@ MOST_LOST = 5
 #: A worker that has not replied after `patience` and so many times its longest time for these orders hangs. Orders
 #: that it has never executed may compile or build: they have so many times the patience.
 SLOWER, FIRST_TIME = 5.0, 10.0
+#: The files of states in a folder.
+_FILES = "part-*.npz"
 #: Seconds between looks at the workers' life, and for which a cluster may take to replace a worker.
 _LOOK, _REPLACING = 0.5, 15.0
 
@@ -509,8 +512,10 @@ class WorkerPool:
             ]
             self._calls = int(saved["calls"])
             for file, _ in sources:
-                if not Path(str(file)).is_file():
-                    raise CheckpointError(f"{one_line(str(file))} is missing, expected the checkpoint of a part")
+                if not is_zipfile(str(file)):
+                    raise CheckpointError(
+                        f"{one_line(str(file))} is missing or damaged, expected the checkpoint of a part"
+                    )
         else:
             states: list[dict[str, NDArray[Any]]] = [{} for _ in parts]
             for key, array in saved.items():
@@ -521,15 +526,16 @@ class WorkerPool:
             sources = [(state, digest(state)) for state in states]
         if len(sources) != len(parts):
             raise CheckpointError(f"the checkpoint has {len(sources):,} parts, expected {len(parts):,}")
+        if "files" in saved:  # saved() removes all other files: what processes leave that end, and the state before
+            files = [str(file) for file, _ in sources]
+            self._kept = [[str(file) for file in self._folder.glob(_FILES) if str(file) not in files], files]
         if self._inline is not None:
             for part, source in zip(self._inline, sources, strict=True):
                 part.restore(read_saved(*source))
             return
         self._run({number: Order("restore", number, content=source) for number, source in enumerate(sources)})
         self._history = _History(sources)
-        if "files" in saved:
-            self._kept = [[str(file) for file, _ in sources]]
-        else:
+        if "files" not in saved:
             self.checkpoint()  # so that this process need not keep the states
 
     # Rounds: orders for parts, recovery, and faults

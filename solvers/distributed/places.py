@@ -79,7 +79,8 @@ def read_place(text: str | Place, name: str = "on") -> Place:
         found = _LOCAL.fullmatch(rest) if engine in ("dask", "ray") else None
     if found is not None:
         return Place(engine, None, int(found[1]) if found[1] else None)
-    if mark and engine in ("dask", "ray") and (_HOST.fullmatch(rest) or (engine == "ray" and rest == "auto")):
+    port = rest.rpartition(":")[2] if _HOST.fullmatch(rest) else ""
+    if mark and engine in ("dask", "ray") and (0 < int(port or 0) < 2**16 or (engine == "ray" and rest == "auto")):
         return Place(engine, rest)
     hint = nearest(engine, _ENGINES) if engine not in _ENGINES else ""
     received = f"{name} {one_line(given)}{hint}:" if name.startswith("--") else f"{name} is {shown(text, 60)}{hint},"

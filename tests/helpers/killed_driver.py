@@ -1,4 +1,4 @@
-"""A driver that ends without closing its pool: ``killed_driver.py FOLDER kill|wait``.
+"""A driver that ends without closing its pool: ``killed_driver.py FOLDER kill|wait PLACE``.
 
 It writes its own state after 10 calls, makes 5 more, writes the workers' processes, and is killed or waits in a call.
 """
@@ -14,8 +14,8 @@ from toy_parts import makers, processes, steps
 from treeplex.solvers.distributed.parts import WorkerPool
 
 if __name__ == "__main__":
-    folder, way = Path(sys.argv[1]), sys.argv[2]
-    with WorkerPool.open(makers(folder), "local:2", folder=folder / "parts", checkpoint_every=4) as pool:
+    folder, way, on = Path(sys.argv[1]), *sys.argv[2:]
+    with WorkerPool.open(makers(folder), on, folder=folder / "parts", checkpoint_every=4) as pool:
         steps(pool, range(10))
         np.savez(folder / "driver.npz", **pool.saved())
         steps(pool, range(10, 15))

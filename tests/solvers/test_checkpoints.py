@@ -384,7 +384,7 @@ def test_a_checkpoint_that_fits_but_holds_other_arrays_is_refused(tmp_path: Path
     for wrong in (arrays[name][:-1], arrays[name].astype(np.float32)):
         changed = arrays | {name: wrong}
         write_archive(path, metadata | {"checksum": _checksum(metadata, changed)}, changed)
-        with pytest.raises(CheckpointError, match="the checkpoint does not fit: regrets is "):
+        with pytest.raises(CheckpointError, match="the run cannot continue: regrets is "):
             solve(Nash(KUHN), "cfr", checkpoint=going_on(path))
 
 

@@ -22,6 +22,7 @@ from treeplex.models.games.holdem.flops_solved import SolvedFlops
 from treeplex.models.games.holdem.showdown import alive, fold_payoff, showdown_payoff
 from treeplex.models.games.holdem.spot_tree import SpotTree
 from treeplex.seqform.errors import (
+    CheckpointError,
     GameTooLargeError,
     InvalidOptionError,
     InvalidStrategyError,
@@ -160,6 +161,33 @@ def test_a_run_is_resumed_where_it_stopped(tmp_path: Path) -> None:
     resumed = solve(problem, "dcfr", tol=0.0, max_iterations=30, checkpoint=Checkpoint(path, resume=True))
     assert resumed.iterations == at_once.iterations == 30
     assert resumed.certificate == at_once.certificate
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_run_continues_on_another_cluster_with_another_number_of_workers(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    pytest.importorskip("ray")
+    problem, path = Nash(small(2).game), tmp_path / "run.ckpt"
+    at_once = solve(problem, "dcfr", tol=0.0, max_iterations=30)
+    for on, until in (("dask://local:2", 8), ("ray://local:1", 16), ("local:2", 23), ("local:1", 30)):
+        kept = Checkpoint(path, every=0.0, resume=True)
+        found = solve(problem, "dcfr", tol=0.0, max_iterations=until, checkpoint=kept, on=on)
+    assert found.certificate == at_once.certificate
+    assert len(list(tmp_path.glob("run.ckpt.parts/*/*"))) == 4
+
+
+def test_a_damaged_part_says_how_to_continue_from_the_state_before(tmp_path: Path) -> None:
+    problem, path = Nash(small().game), tmp_path / "run.ckpt"
+    at_once = solve(problem, "dcfr", tol=0.0, max_iterations=12)
+    kept = Checkpoint(path, every=0.0, resume=True)
+    solve(problem, "dcfr", tol=0.0, max_iterations=11, checkpoint=kept)
+    newest = max(tmp_path.glob("run.ckpt.parts/*/part-*"), key=lambda file: int(file.stem.split("-")[-1]))
+    os.truncate(newest, 1000)
+    with pytest.raises(CheckpointError, match=f"{newest.name} is missing or damaged.* rename .*previous to run.ckpt$"):
+        solve(problem, "dcfr", tol=0.0, max_iterations=12, checkpoint=kept)
+    Path(f"{path}.previous").replace(path)
+    assert solve(problem, "dcfr", tol=0.0, max_iterations=12, checkpoint=kept).certificate == at_once.certificate
 
 
 WRONG = r"AsAhAd: the players' payoffs sum to .*expected 0"

@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-from effort import PATIENCE
+from effort import PATIENCE, either
 from toy_parts import PARTS, Wave, alone, arguments, makers, processes, steps
 
 from treeplex import CheckpointError, SolverError, UnsupportedProblemError
 from treeplex.seqform.errors import MissingExtraError, TimeLimitError
 from treeplex.seqform.limits import time_limited
+from treeplex.solvers.distributed import clusters
 from treeplex.solvers.distributed.host import digest
 from treeplex.solvers.distributed.parts import WorkerPool
 from treeplex.solvers.distributed.places import read_place
@@ -194,7 +195,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
         with pytest.raises(CheckpointError, match="part-00002"):
             pool.restore(saved)
         file.unlink()
-        with pytest.raises(CheckpointError, match=r"part-00002.* is missing"):
+        with pytest.raises(CheckpointError, match=r"part-00002.* is missing or damaged"):
             pool.restore(saved)
 
 
@@ -207,9 +208,26 @@ def test_only_files_that_something_names_stay(tmp_path):
     assert {str(name) for name in saved["files"]} <= {path.name for path in tmp_path.iterdir()}
 
 
-def driver(folder, way):
+@pytest.mark.parametrize("on", either(["local:1"], ["local:1", "local:2"]))
+def test_runs_that_continue_keep_no_more_than_two_states(on, tmp_path):
+    (tmp_path / "other.npz").touch()
+    saved = None
+    for begin in (0, 3, 6):
+        with WorkerPool.open(makers(), on, folder=tmp_path) as pool:
+            if saved is not None:
+                pool.restore(saved)
+            for turn in range(begin, begin + 3):
+                steps(pool, [turn])
+                saved = pool.saved()
+    with WorkerPool.open(makers(), folder=tmp_path) as pool:
+        pool.restore(saved)
+        assert np.array_equal(steps(pool, [9])[0], alone(range(10))[0][9:])
+    assert len(list(tmp_path.iterdir())) == 2 * PARTS + 1
+
+
+def driver(folder, way, on="local:2"):
     path = os.pathsep.join([str(HELPERS), os.environ.get("PYTHONPATH", "")])
-    command = [sys.executable, str(HELPERS / "killed_driver.py"), str(folder), way]
+    command = [sys.executable, str(HELPERS / "killed_driver.py"), str(folder), way, on]
     return subprocess.Popen(
         command, env=os.environ | {"PYTHONPATH": path}, stderr=subprocess.PIPE, start_new_session=True
     )
@@ -238,8 +256,10 @@ def test_a_killed_driver_continues_from_its_folder_and_leaves_no_process(tmp_pat
 
 @needs_kills
 @pytest.mark.slow
-def test_ctrl_c_ends_a_call_and_all_processes_without_a_traceback(tmp_path):
-    process = driver(tmp_path, "wait")
+@pytest.mark.parametrize("on", ["local:2", "dask://local:2", "ray://local:2"])
+def test_ctrl_c_ends_a_call_and_all_processes_without_a_traceback(on, tmp_path, monkeypatch):
+    engine(on, monkeypatch)
+    process = driver(tmp_path, "wait", on)
     wait_until((tmp_path / "processes").exists)
     wait_until(lambda: not (tmp_path / "hang-1").exists())
     os.killpg(process.pid, signal.SIGINT)
@@ -272,6 +292,8 @@ def test_calls_that_are_not_deterministic_are_said(caplog):
         ({"on": "dask://local:x"}, "on is 'dask://local:x', expected"),
         ({"on": "dask:/host:1"}, "on is 'dask:/host:1', expected"),
         ({"on": "dask://host"}, "on is 'dask://host', expected"),
+        ({"on": "dask://host:65536"}, "on is 'dask://host:65536', expected"),
+        ({"on": "ray://host:0"}, "on is 'ray://host:0', expected"),
         ({"on": "dask://auto"}, "on is 'dask://auto', expected"),
         ({"on": 3}, "on is 3, expected"),
         ({"makers": []}, "makers is .*, expected functions"),
@@ -298,6 +320,23 @@ def test_a_missing_engine_says_what_to_install(on, module, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtraError, match=r"pip install 'treeplex\[(dask|ray)\]'"):
         WorkerPool.open(makers(), on)
+
+
+def test_a_missing_client_of_ray_says_what_to_install(monkeypatch):
+    pytest.importorskip("ray")
+    monkeypatch.setattr(clusters, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"ray://head:1 needs Ray's client: pip install 'ray\[client\]'"):
+        WorkerPool.open(makers(), "ray://head:1")
+
+
+def test_a_scheduler_that_ends_takes_its_workers_along():
+    pytest.importorskip("distributed")
+    engine = object.__new__(clusters.DaskEngine)
+    engine._known, engine._used, engine._place = (0.0, {"tcp://a:1"}), set(), read_place("dask://b:1")
+    engine._connection = None  # every call fails, as those of a client that has lost its scheduler
+    assert engine.addresses() == set()
+    assert engine._tried("tcp://a:1") == []
+    assert engine.replace(None, 0.01) is None
 
 
 @pytest.mark.parametrize("text", ["local", "local:3", "dask://local", "dask://a:1", "ray://auto", "ray://[::1]:9"])
