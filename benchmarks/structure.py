@@ -23,7 +23,7 @@ FLOORS = ("seqform", "models", "solvers", "validation", "cli")  # each may impor
 LONGEST, WIDEST = 100, 12
 #: The limit of each count. Code that exceeds a limit should be worth more than the code that could be removed for it.
 LIMITS = {
-    "code lines": 88_020,
+    "code lines": 88_050,
     "modules": 589,
     "public names at the top level": 89,
     "import circles": 3,
