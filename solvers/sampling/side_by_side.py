@@ -43,7 +43,8 @@ SIZE, EIGHT = np.uint64(BLOCK), np.uint64(8)
 #: All walks in a phase touch at most 1/128 of the histories touched so far, but at least 512; and at most 2/3 of the
 #: game's histories or, if more, twice the square root of the number touched so far.
 FRACTION, LEAST = np.uint64(128), np.uint64(512)
-#: A part of a phase: the player, the walks of all threads, and what the parts are for.
+#: A part of a phase: the player, the walks of all threads, whether threads agree on regrets or walk, and whether they
+#: first copy what they have agreed on.
 JOB = np.dtype([("player", np.uint64), ("walks", np.uint64), ("agrees", np.bool_), ("follows", np.bool_)])
 
 
@@ -123,12 +124,17 @@ def _count_trailing_zeros(typing_context: Any, word: Any) -> Any:
 
 _trailing_zeros: Any = intrinsic(_count_trailing_zeros)
 _add_change: Any = _by_blocks(lambda builder, total, new, old: builder.fadd(total, builder.fsub(new, old)))
-_copy: Any = _by_blocks(lambda builder, target, source, same: source)
+_replace: Any = _by_blocks(lambda builder, target, source, same: source)
+
+
+@compiled
+def _copy(target: Any, to: Any, source: Any, at: Any) -> None:
+    _replace(target, to, source, at, source, at)
 
 
 @compiled
 def _first_block(word: Any, blocks: Any) -> Any:
-    """Return the first block of those that are marked in a word, one by each byte."""
+    """Return the first block that a word marks; each of its bytes marks one."""
     return EIGHT * word + (_trailing_zeros(blocks) >> THREE)
 
 
@@ -136,11 +142,11 @@ def _first_block(word: Any, blocks: Any) -> Any:
 def _agree_on_block(agreed: Any, copied: Any, copies: Any, block: Any, share: Any) -> None:
     """Add the changes of a block in all threads' copies, in the order of the threads."""
     start, to, total, width = SIZE * block, SIZE * share, copies.total, np.uint64(copied.shape[1])
-    _copy(total, to, agreed, start, agreed, start)
+    _copy(total, to, agreed, start)
     for lane in range(np.uint64(len(copied))):
         if copies.marks[lane, block]:
             _add_change(total, to, copied, lane * width + start, agreed, start)
-    _copy(agreed, start, total, to, total, to)
+    _copy(agreed, start, total, to)
 
 
 @compiled
@@ -171,9 +177,9 @@ def _follow(copies: Any, lane: Any, first: Any, last: Any) -> None:
         blocks = copies.met[word]
         while blocks != ZERO:
             start = SIZE * _first_block(word, blocks)
-            _copy(regrets, start, copies.agreed, start, copies.agreed, start)
+            _copy(regrets, start, copies.agreed, start)
             if len(counts) > 0:
-                _copy(counts, start, copies.agreed_counts, start, copies.agreed_counts, start)
+                _copy(counts, start, copies.agreed_counts, start)
             blocks &= blocks - ONE
 
 
